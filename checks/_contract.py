@@ -234,10 +234,10 @@ class CheckParameters(BaseModel):
     @model_validator(mode="after")
     def _warn_holds_limits(self) -> Self:
         if self.warn is not None:
-            strange = sorted(set(self.warn) - self.warn_limits)
-            if strange or not self.warn:
+            unknown = sorted(set(self.warn) - self.warn_limits)
+            if unknown or not self.warn:
                 text = ", ".join(sorted(self.warn_limits)) or "none, this check has no warning level"
-                raise ValueError(f"'warn' accepts limits only ({text}); seen: {', '.join(strange) or 'nothing'}")
+                raise ValueError(f"'warn' accepts limits only ({text}); seen: {', '.join(unknown) or 'nothing'}")
             try:
                 self.softened()
             except ValidationError as error:

@@ -29,16 +29,16 @@ class AcceptedValues(TakesSample):
         """Count the rows, and those that hold another value."""
         column = context.column(self.column)
         accepted = literals_for(self.values, column, self.column, context.dialect)
-        strange = comparable(column).notin(accepted) if accepted else column.notnull()  # NULL is neither in nor out
+        violation = comparable(column).notin(accepted) if accepted else column.notnull()  # NULL is neither in nor out
         if not self.allow_null:
-            strange |= is_null(column, context.dialect)
+            violation |= is_null(column, context.dialect)
         unsure = uncertain(column, self.values, context.dialect)
         return Wants(
             {
                 "rows": context.rows,
-                "violations": context.count(strange),
+                "violations": context.count(violation),
                 **({} if unsure is None else {"uncertain": context.count(unsure)}),
-                **context.first_bad_load(strange),
+                **context.first_bad_load(violation),
             }
         )
 

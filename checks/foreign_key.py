@@ -47,9 +47,9 @@ class ForeignKey(CheckParameters):
             raise ValueError(
                 f"'references' names {len(self._targets)} columns for {len(self._sources)}; expected one for each"
             )
-        strange = [target for target in self._targets if not all(target.rpartition("."))]
-        if strange:
-            raise ValueError(f"'references' is table.column, split at the last dot; seen: {', '.join(strange)}")
+        invalid = [target for target in self._targets if not all(target.rpartition("."))]
+        if invalid:
+            raise ValueError(f"'references' is table.column, split at the last dot; seen: {', '.join(invalid)}")
         if len({target.rpartition(".")[0] for target in self._targets}) > 1:
             raise ValueError("'references' names columns of one table only")
         return self

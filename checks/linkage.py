@@ -81,9 +81,9 @@ class LinkageCheck(CheckParameters):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        strange = sorted(set(self.tolerance) - set(self._pairs))
-        if strange:
-            raise ValueError(f"'tolerance' is for columns in 'on'; not there: {', '.join(strange)}")
+        unknown = sorted(set(self.tolerance) - set(self._pairs))
+        if unknown:
+            raise ValueError(f"'tolerance' is for columns in 'on'; not there: {', '.join(unknown)}")
         if self.at_least is not None and self.entity is None:
             raise ValueError("'at_least' counts the known rows of a person: it needs 'entity'")
         if isinstance(self.entity, Mapping) and len(self.entity) > 1:

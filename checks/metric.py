@@ -118,8 +118,8 @@ class Metric(TakesSample, LearnsLimits):
         for clock in times.clocks:
             recent = (times.value > times.now(clock, -self.window)) & (times.value <= times.now(clock))
             within = replace(context, where=recent if context.where is None else context.where & recent)
-            found = {"in_window": within.rows, **self._aggregates(within)}
-            aggregates |= {f"{name}_{clock.reading}": value for name, value in found.items()}
+            requested = {"in_window": within.rows, **self._aggregates(within)}
+            aggregates |= {f"{name}_{clock.reading}": value for name, value in requested.items()}
         return Wants(aggregates, earlier=earlier)
 
     def _in_window(self, measurement: Measurement) -> Measurement | Outcome:
@@ -130,8 +130,8 @@ class Metric(TakesSample, LearnsLimits):
         if isinstance(reading, Outcome):
             return reading
         suffix = f"_{reading}"
-        found = {name.removesuffix(suffix): n for name, n in measurement.values.items() if name.endswith(suffix)}
-        return replace(measurement, values={**found, "rows": found["in_window"]})
+        values = {name.removesuffix(suffix): n for name, n in measurement.values.items() if name.endswith(suffix)}
+        return replace(measurement, values={**values, "rows": values["in_window"]})
 
     def _aggregates(self, context: Context) -> dict[str, Any]:
         if self.aggregate != "share":

@@ -33,8 +33,8 @@ class Pattern(TakesSample):
         text = column.cast("string")
         matches = text.re_search(portable(self.pattern)) & ~text.contains("\n")  # `$` matches before a last line break
         too_long = text.length() > MOST_LETTERS
-        strange = too_long.ifelse(ibis.literal(value=True), ~matches)  # the engine does not look into what is too long
-        return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})
+        invalid = too_long.ifelse(ibis.literal(value=True), ~matches)  # the engine does not look into what is too long
+        return Wants({"rows": context.rows, "violations": context.count(invalid), **context.first_bad_load(invalid)})
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed are written otherwise."""

@@ -82,11 +82,11 @@ class Reconcile(CheckParameters):
         other = context.references[self.against.table]
         there = Context(other, context.dialect, context.now)
         try:
-            theirs = aggregate(there, self._other_aggregate, self._other_column)
+            other_aggregates = aggregate(there, self._other_aggregate, self._other_column)
         except Misconfigured as error:
             raise Misconfigured(f"{self.against.table}: {error}") from None
-        ours = aggregate(context, self.aggregate, self.column)
-        return Wants({"rows": context.rows, **ours}, {"other": other.aggregate(**theirs)})
+        aggregates = aggregate(context, self.aggregate, self.column)
+        return Wants({"rows": context.rows, **aggregates}, {"other": other.aggregate(**other_aggregates)})
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the two numbers are further apart than allowed."""
@@ -103,16 +103,16 @@ class Reconcile(CheckParameters):
             return value
         if isinstance(baseline, Outcome):
             return baseline
-        ours, theirs = value.number, baseline.number
+        number, reference = value.number, baseline.number
         if not self._compares_values:  # else neither: where they agree, one is the other
-            observed = {"value": plain(ours), "baseline": plain(theirs)}
-        if abs(ours - theirs) <= max(decimal(self.tolerance), decimal(self.relative_tolerance) * abs(theirs)):
+            observed = {"value": plain(number), "baseline": plain(reference)}
+        if abs(number - reference) <= max(decimal(self.tolerance), decimal(self.relative_tolerance) * abs(reference)):
             return Outcome(Status.PASS, _FINE.given(own=own, other=other), observed, expected)
         if self._compares_values:
             return Outcome(Status.FAIL, _DIFFERS_VALUE.given(own=own, other=other), observed, expected)
-        text = display_number(ours, theirs, rounded=value.rounded)
+        text = display_number(number, reference, rounded=value.rounded)
         message = _DIFFERS.given(
-            own=own, other=other, value=text, baseline=display_number(theirs, ours, rounded=baseline.rounded)
+            own=own, other=other, value=text, baseline=display_number(reference, number, rounded=baseline.rounded)
         )
         return Outcome(Status.FAIL, message, observed, expected)
 

@@ -140,12 +140,12 @@ class Schema(CheckParameters):
             observed |= {"missing": None, "extra": None, "changed": None}
             return unknown(UnknownReason.NO_DATA, Message(text, {"columns": len(seen)}), observed)
         drift = _compare(seen, agreed.types, agreed.order if self.order else None)
-        strange = drift.extra if self.extra == "forbid" else ()
+        unexpected = drift.extra if self.extra == "forbid" else ()
         observed |= {"missing": drift.missing, "extra": drift.extra, "changed": drift.changed}
         expected: dict[str, Json] = {"columns": agreed.display_number, "extra": self.extra, "order": self.order}
-        if not (drift.missing or drift.changed or strange or drift.reordered):
+        if not (drift.missing or drift.changed or unexpected or drift.reordered):
             return Outcome(Status.PASS, Message("the columns are as expected"), observed, expected)
-        return Outcome(Status.FAIL, _message_of(drift, strange), observed, expected)
+        return Outcome(Status.FAIL, _message_of(drift, unexpected), observed, expected)
 
     def _agreed(self, history: Sequence[PastMeasurement]) -> _ExpectedColumns | None:
         if isinstance(self.columns, dict):
@@ -210,10 +210,10 @@ _SAID: Final = {
 """What is said, by whether columns are missing, unexpected, of another type."""
 
 
-def _message_of(drift: _Drift, strange: Sequence[str]) -> Message:
+def _message_of(drift: _Drift, unexpected: Sequence[str]) -> Message:
     changed = [f"{item['column']} ({item['expected']} → {item['observed']})" for item in drift.changed]
-    text = _SAID[bool(drift.missing), bool(strange), bool(changed)]
-    return text.given(missing=_some(drift.missing), extra=_some(strange), changed=_some(changed))
+    text = _SAID[bool(drift.missing), bool(unexpected), bool(changed)]
+    return text.given(missing=_some(drift.missing), extra=_some(unexpected), changed=_some(changed))
 
 
 def _some(names: Iterable[str]) -> str:

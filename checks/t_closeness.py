@@ -156,9 +156,9 @@ class TClosenessCheck(CheckParameters):
         columns, tree, softer = sensitive_of(context, self.sensitive, names), self._tree(), self.softened()
         if tree is not None and len(columns) > 1:
             raise Misconfigured("a hierarchy is of one sensitive column; name it with 'sensitive'")
-        strange = sorted(set(self.reference_columns) - set(columns))
-        if strange:
-            raise Misconfigured(f"'{strange[0]}' is not a sensitive column{did_you_mean(strange[0], columns)}")
+        unknown = sorted(set(self.reference_columns) - set(columns))
+        if unknown:
+            raise Misconfigured(f"'{unknown[0]}' is not a sensitive column{did_you_mean(unknown[0], columns)}")
         wanted = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
         class_questions: dict[str, ClassQuestion] = {}
         for name in columns:
@@ -224,7 +224,7 @@ class TClosenessCheck(CheckParameters):
         if self.reference is not None and not measurement.tables[_REFERENCE][0]["rows"]:
             return unknown(UnknownReason.NO_DATA, _EMPTY.given(table=self.reference), {"rows": rows, "t": None})
         own = self._columns(measurement, _OWN)
-        theirs = self._columns(measurement, _REFERENCE) if self.reference is not None else {}
+        reference_figures = self._columns(measurement, _REFERENCE) if self.reference is not None else {}
         observed: dict[str, Json] = {
             "rows": rows,
             "classes": int(_one(measurement)["classes"]),
@@ -232,14 +232,14 @@ class TClosenessCheck(CheckParameters):
             "distance": self.distance if self.hierarchy is None else "hierarchical",
             "reference": "table",
             "sensitive": own,
-            **{f"reference_{name}": figure for name, figure in _worst_figures(theirs).items()},
+            **{f"reference_{name}": figure for name, figure in _worst_figures(reference_figures).items()},
             "reference_table": self.reference,
-            "reference_sensitive": theirs or None,
+            "reference_sensitive": reference_figures or None,
             "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
         }
         outcome = partial(Outcome, observed=observed, expected={"t": self.t})
         said_of = {"rows": rows, "t": self.t, "columns": list(own), "reference": self.reference}
-        for found_of, text in ((own, _FAR), (theirs, _FAR_FROM_REFERENCE)):
+        for found_of, text in ((own, _FAR), (reference_figures, _FAR_FROM_REFERENCE)):
             bad = _worst_figures(found_of)["records_above_t"]
             if bad:
                 worst = worst_of(found_of, "records_above_t")

@@ -64,9 +64,9 @@ class Generalise(Recodes):
     @model_validator(mode="after")
     def _names_are_columns(self) -> Self:
         for word, names in (("hierarchies", self.hierarchies), ("levels", self.levels or {})):
-            strange = sorted(set(names) - set(self.columns))
-            if strange:
-                raise ValueError(f"'{word}' names a column that is not in 'columns': {', '.join(strange)}")
+            unknown = sorted(set(names) - set(self.columns))
+            if unknown:
+                raise ValueError(f"'{word}' names a column that is not in 'columns': {', '.join(unknown)}")
         lacking = [name for name in self.columns if name not in self.hierarchies]
         if lacking and (self.search is not SearchMethod.MONDRIAN or self.levels is not None):
             raise ValueError(
@@ -86,9 +86,9 @@ class Generalise(Recodes):
                 SearchMethod.MONDRIAN: {"by", "budget", "suppress"},
             }[self.search]
             what = f"'{self.search}' does not go by that"
-        strange = sorted(name for name in parts & without if getattr(self, name) not in (None, 0.0))
-        if strange:
-            raise ValueError(f"{what}: remove {', '.join(strange)}")
+        unused = sorted(name for name in parts & without if getattr(self, name) not in (None, 0.0))
+        if unused:
+            raise ValueError(f"{what}: remove {', '.join(unused)}")
         return self
 
     def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, HierarchyFault]]:

@@ -78,10 +78,10 @@ class Microaggregate(RemedyParameters):
     @model_validator(mode="after")
     def _names_are_columns(self) -> Self:
         for word, names in (("ordinal", self.ordinal), ("nominal", self.nominal), ("weights", self.weights)):
-            strange = sorted(set(names) - set(self.columns))
-            if strange:
+            unknown = sorted(set(names) - set(self.columns))
+            if unknown:
                 raise ValueError(
-                    f"'{word}' names a column that is not in 'columns': {', '.join(strange)}; name it there too"
+                    f"'{word}' names a column that is not in 'columns': {', '.join(unknown)}; name it there too"
                 )
         both = sorted(set(self.ordinal) & set(self.nominal))
         if both:

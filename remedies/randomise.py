@@ -88,9 +88,9 @@ class Randomise(RemedyParameters):
         if self.joint and isinstance(self.retention, Mapping):
             raise ValueError("columns that are drawn together have one 'retention'")
         by_column = self.retention if isinstance(self.retention, Mapping) else {}
-        strange = sorted({*self.others, *by_column} - set(self.domains))
-        if strange:
-            raise ValueError(f"a column that is not in 'domains' is named: {', '.join(strange)}")
+        unknown = sorted({*self.others, *by_column} - set(self.domains))
+        if unknown:
+            raise ValueError(f"a column that is not in 'domains' is named: {', '.join(unknown)}")
         missing = sorted(set(self.domains) - set(by_column)) if by_column else []
         if missing:
             raise ValueError(f"'retention' is missing columns: {', '.join(missing)}")
@@ -164,9 +164,9 @@ class Randomise(RemedyParameters):
             if outside:
                 raise Refused(f"column '{name}' of the output has values outside its declared domain")
         entries = {*mechanism.domains, *mechanism.unchanged} - {INDEX, ORDER}
-        strange = sorted(set(map(str, after.columns)) - entries)
-        if strange:
-            raise Refused(f"the output has a column '{strange[0]}' that the mechanism does not know")
+        unknown = sorted(set(map(str, after.columns)) - entries)
+        if unknown:
+            raise Refused(f"the output has a column '{unknown[0]}' that the mechanism does not know")
         asked = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
         limits: dict[str, Json] = {name: _json(item) for name, item in asked.items() if item is not None}
         return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))

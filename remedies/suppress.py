@@ -34,9 +34,9 @@ class Suppress(Recodes):
 
     @model_validator(mode="after")
     def _weights_are_of_cells(self) -> Self:
-        strange = sorted(set(self.weights) - set(self.columns))
-        if strange:
-            raise ValueError(f"'weights' names a column that is not in 'columns': {', '.join(strange)}")
+        unknown = sorted(set(self.weights) - set(self.columns))
+        if unknown:
+            raise ValueError(f"'weights' names a column that is not in 'columns': {', '.join(unknown)}")
         if self.weights and not self.cells:
             raise ValueError("'weights' goes with 'cells'")
         return self

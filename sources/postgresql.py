@@ -98,9 +98,9 @@ class Postgresql(EngineSource):
             "lock_timeout": _ms(self._spec.lock_timeout),
             "TimeZone": "UTC",
         }
-        ours = [f"-c {name}={value}" for name, value in wanted.items()]
+        options = [f"-c {name}={value}" for name, value in wanted.items()]
         return {
-            "options": " ".join([str(given), *ours] if given else ours),  # of one setting the last word holds
+            "options": " ".join([str(given), *options] if given else options),  # of one setting the last word holds
             "connect_timeout": str(max(2, math.ceil(self._spec.connect_timeout.total_seconds()))),  # libpq's least is 2
             "application_name": "tablewatch",
             **_LOST_NETWORK,

@@ -221,6 +221,6 @@ class DeliveryWriter(DeliveryReader):
         return self.get(delivery_id)
 
     def _end_try(self, delivery_id: str, new: Mapping[str, Any], *, only_of: str | None = None) -> bool:
-        mine = [] if only_of is None else [_DELIVERY.c.holder == only_of]
-        tried = update(_DELIVERY).where(_DELIVERY.c.id == delivery_id, _IS_WAITING, *mine)
+        of_holder = [] if only_of is None else [_DELIVERY.c.holder == only_of]
+        tried = update(_DELIVERY).where(_DELIVERY.c.id == delivery_id, _IS_WAITING, *of_holder)
         return self._connection.execute(tried.values({**new, "attempts": _DELIVERY.c.attempts + 1})).rowcount > 0

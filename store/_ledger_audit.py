@@ -184,10 +184,10 @@ class _Walk:
             self.flaws.append(Flaw(None, "a budget cannot be read"))
             return
         for number in sorted(stored.keys() | {number for number in self.budgets if number is not None}):
-            told, stored_budget = self.budgets.get(number), stored.get(number)
-            if told is None or stored_budget is None:
+            replayed, stored_budget = self.budgets.get(number), stored.get(number)
+            if replayed is None or stored_budget is None:
                 self.flaws.append(Flaw(number, "its budget is there without its entry, or the entry without it"))
-            elif (told.said, told.total, told.spent) != (
+            elif (replayed.said, replayed.total, replayed.spent) != (
                 described(stored_budget.budget),
                 stored_budget.budget.total,
                 stored_budget.spent,

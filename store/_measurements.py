@@ -47,8 +47,8 @@ _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 def message_as_json(message: Message) -> Mapping[str, Any]:
     """Return a message as a mapping, without what it does not have."""
-    told = {"text": message.text, "values": message.values, "one": message.one, "counted": message.counted}
-    return {key: value for key, value in told.items() if value is not None}
+    fields = {"text": message.text, "values": message.values, "one": message.one, "counted": message.counted}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> dict[str, Result]:
@@ -262,12 +262,12 @@ def _add_spans(
         .join(asked, asked.c.check_id == _M.check_id)
         .where(_M.measured_at >= asked.c.low_us, _M.measured_at < asked.c.high_us, evaluated)
     )
-    found: dict[str, list[tuple[int, int, bool]]] = {check_id: [] for check_id in wanted}
+    candidates: dict[str, list[tuple[int, int, bool]]] = {check_id: [] for check_id in wanted}
     for number, check_id, at_us, fails in connection.execute(statement):
-        found[check_id].append((at_us, number, fails))
+        candidates[check_id].append((at_us, number, fails))
     looks: dict[int, int] = {}
     pending: set[int] = set()
-    for check_id, rows in found.items():
+    for check_id, rows in candidates.items():
         rows.sort()
         pending |= bad.pending(check_id, rows)
         good = [row for row in rows if not _is_inside(row[0], bad.own.get(check_id, ()))]

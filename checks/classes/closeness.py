@@ -73,8 +73,8 @@ def values_of(reference: ir.Table, column: str, kind: dt.DataType) -> Values:
     def values(tables: ClassTables, sensitive: str) -> ir.Table:
         own, everybody = tables.pairs(sensitive), reference.select(value=reference[column].cast(kind))
         distinct = own.select(value=own[VALUE].cast(kind), total=ibis.literal(0, type="int64")).distinct()
-        theirs = everybody.group_by(VALUE).aggregate(total=everybody.count().cast("int64"))
-        both = distinct.union(theirs)
+        referenced = everybody.group_by(VALUE).aggregate(total=everybody.count().cast("int64"))
+        both = distinct.union(referenced)
         return both.group_by(VALUE).aggregate(total=both["total"].sum().cast("int64"))
 
     return values

@@ -100,16 +100,20 @@ def shared_column(
     Raises:
         Misconfigured: a column is not there; the two are of different kinds; the tolerance is not of their kind.
     """
-    own, theirs = (current_context.column(name) for current_context, name in zip((context, other), names, strict=True))
-    kinds = {_kind(own), _kind(theirs)}
+    own, other_column = (
+        current_context.column(name) for current_context, name in zip((context, other), names, strict=True)
+    )
+    kinds = {_kind(own), _kind(other_column)}
     if isinstance(tolerance, timedelta) or (tolerance is None and kinds == {"time"}):
         try:
-            sides = [_times(current_context, column) for current_context, column in ((context, own), (other, theirs))]
+            sides = [
+                _times(current_context, column) for current_context, column in ((context, own), (other, other_column))
+            ]
         except NotTemporal as error:
             raise Misconfigured(f"{error}; a duration tolerance applies to times only") from None
         return SharedColumn(sides[0], sides[1], None if not tolerance else round(tolerance / MICROSECOND))
     if tolerance is not None and kinds != {"number"}:
-        name, column = next(pair for pair in zip(names, (own, theirs), strict=True) if _kind(pair[1]) != "number")
+        name, column = next(pair for pair in zip(names, (own, other_column), strict=True) if _kind(pair[1]) != "number")
         hint = "a duration such as 3d" if _kind(column) == "time" else "none: the column is compared exactly"
         raise Misconfigured(
             f"column '{name}' is of type {type_name(column.type())}, which has no distance in numbers; expected {hint}"
@@ -117,13 +121,13 @@ def shared_column(
     if len(kinds - {"unknown"}) > 1:
         raise Misconfigured(
             f"column '{names[0]}' is of type {type_name(own.type())} and '{names[1]}' of the other table of type "
-            f"{type_name(theirs.type())}; shared columns must have the same type"
+            f"{type_name(other_column.type())}; shared columns must have the same type"
         )
     if not tolerance:
-        return SharedColumn(_exact(context, own), _exact(other, theirs), None)
-    whole = own.type().is_integer() and theirs.type().is_integer()
+        return SharedColumn(_exact(context, own), _exact(other, other_column), None)
+    whole = own.type().is_integer() and other_column.type().is_integer()
     reach = min(math.floor(tolerance), FAR) if whole else tolerance * (1 + SLACK)
-    return SharedColumn(_numbers(context, own, whole=whole), _numbers(other, theirs, whole=whole), reach)
+    return SharedColumn(_numbers(context, own, whole=whole), _numbers(other, other_column, whole=whole), reach)
 
 
 def _kind(column: ir.Column) -> str:
@@ -145,8 +149,8 @@ def _numbers(context: Context, column: ir.Column, *, whole: bool) -> Side:
     )
     if context.dialect != "sqlite":
         return Side(values, time_measure, {})
-    strange = holds_no_number(column)
-    return Side(values, time_measure & ~strange, {"no_number": context.count(strange)})
+    no_number = holds_no_number(column)
+    return Side(values, time_measure & ~no_number, {"no_number": context.count(no_number)})
 
 
 def _times(context: Context, column: ir.Column) -> Side:

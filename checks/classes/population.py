@@ -57,15 +57,15 @@ class Population:
             Misconfigured: a column is not there, or is of another kind than its quasi-identifier; or `names` has one
                 that is no quasi-identifier.
         """
-        strange = sorted(set(names) - set(quasi_identifiers))
-        if strange:
+        unknown = sorted(set(names) - set(quasi_identifiers))
+        if unknown:
             raise Misconfigured(
-                f"'{strange[0]}' is not a quasi-identifier{did_you_mean(strange[0], quasi_identifiers)}"
+                f"'{unknown[0]}' is not a quasi-identifier{did_you_mean(unknown[0], quasi_identifiers)}"
             )
-        theirs = {own: names.get(own, own) for own in quasi_identifiers}
+        columns = {own: names.get(own, own) for own in quasi_identifiers}
         must = "a quasi-identifier and its column in the population must have the same type"
-        kinds = {own: common_kind(context, own, column, of=name, must=must) for own, column in theirs.items()}
-        return cls(context.references[name], theirs, kinds)
+        kinds = {own: common_kind(context, own, column, of=name, must=must) for own, column in columns.items()}
+        return cls(context.references[name], columns, kinds)
 
     def counts(self, tables: ClassTables) -> ir.Table:
         """Return a row for each class of either table: its keys, its `rows` here and its `population`, 0 for none."""
@@ -73,8 +73,8 @@ class Population:
         classes, none = tables.classes, ibis.literal(0, type="int64")
         own = {key: classes[key].cast(self.kinds[name]) for name, key in keys.items()}
         here = classes.select(**own, rows=classes[SIZE].cast("int64"), population=none)
-        theirs = {key: self.table[self.names[name]].cast(self.kinds[name]) for name, key in keys.items()}
-        people = self.table.select(**theirs)
+        columns = {key: self.table[self.names[name]].cast(self.kinds[name]) for name, key in keys.items()}
+        people = self.table.select(**columns)
         there = people.group_by(list(keys.values())).aggregate(rows=none, population=people.count())
         both = ibis.union(here, there)
         sums = {name: both[name].sum().cast("int64") for name in (_ROWS, _POPULATION)}

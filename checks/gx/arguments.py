@@ -55,8 +55,8 @@ def check_arguments(expectation: str, kwargs: Mapping[str, Any]) -> None:
     """
     if reason := REFUSED.get(snake_case(expectation)):
         raise ValueError(f"{expectation} cannot be used: {reason}")
-    if strange := sorted(_RUN_OPTIONS & set(kwargs)):
-        raise ValueError(f"kwargs hold the expectation's own arguments; '{strange[0]}' is set by tablewatch")
+    if reserved := sorted(_RUN_OPTIONS & set(kwargs)):
+        raise ValueError(f"kwargs hold the expectation's own arguments; '{reserved[0]}' is set by tablewatch")
     if any(isinstance(value, Mapping) and "$PARAMETER" in value for value in kwargs.values()):
         raise ValueError("suite parameters ($PARAMETER) are not supported; write the value itself")
     if kwargs.get("condition_parser", "great_expectations") not in _CONDITION_PARSERS:

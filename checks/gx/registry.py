@@ -62,8 +62,8 @@ def _find(gx: Any, name: str) -> Any:
 
 
 def _built_in(gx: Any) -> Sequence[Any]:
-    ours = vars(sys.modules[OURS]).values() if OURS in sys.modules else ()
-    return [item for item in (*vars(gx.expectations).values(), *ours) if _is_expectation(gx, item)]
+    custom = vars(sys.modules[OURS]).values() if OURS in sys.modules else ()
+    return [item for item in (*vars(gx.expectations).values(), *custom) if _is_expectation(gx, item)]
 
 
 def _is_expectation(gx: Any, value: Any) -> bool:

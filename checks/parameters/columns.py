@@ -69,27 +69,27 @@ def number_types() -> tuple[type[dt.DataType], ...]:
     return dt.Integer, dt.Floating, dt.Decimal
 
 
-def common_kind(context: Context, own: str, theirs: str, *, of: str, must: str) -> dt.DataType:
+def common_kind(context: Context, own: str, other: str, *, of: str, must: str) -> dt.DataType:
     """Return a type in which a column and one of the reference table `of` compare; `must` says why they have to.
 
     Raises:
         Misconfigured: there is no such column, or it is of another kind.
     """
     table = context.references[of]
-    if theirs not in table.columns:
-        raise Misconfigured(f"column '{theirs}' not found in {of}{did_you_mean(theirs, table.columns)}")
-    own_type, other_type = context.column(own).type(), table[theirs].type()
+    if other not in table.columns:
+        raise Misconfigured(f"column '{other}' not found in {of}{did_you_mean(other, table.columns)}")
+    own_type, other_type = context.column(own).type(), table[other].type()
     kind = common_type(own_type, other_type)
     if kind is None:
         raise Misconfigured(
-            f"column '{own}' is of type {type_name(own_type)} and {of}.{theirs} of type {type_name(other_type)}; {must}"
+            f"column '{own}' is of type {type_name(own_type)} and {of}.{other} of type {type_name(other_type)}; {must}"
         )
     return kind
 
 
-def common_type(own: dt.DataType, theirs: dt.DataType) -> dt.DataType | None:
+def common_type(own: dt.DataType, other: dt.DataType) -> dt.DataType | None:
     """Return a type in which values of both compare as they are; None if they are of two kinds."""
-    kinds = (own, theirs)
+    kinds = (own, other)
     if all(kind.is_string() for kind in kinds):
         return dt.string
     if all(kind.is_integer() for kind in kinds):

@@ -75,10 +75,10 @@ class Hierarchy:
             raise ValueError("a hierarchy without a value")
         lengths = [len(path) for path in results]
         usual = max(set(lengths), key=lambda length: (lengths.count(length), length))
-        strange = sum(length != usual for length in lengths)
-        if strange:
+        unequal = sum(length != usual for length in lengths)
+        if unequal:
             raise ValueError(
-                f"{strange} of {len(results)} values of a hierarchy have another number of ancestors than {usual - 1}; "
+                f"{unequal} of {len(results)} values of a hierarchy have another number of ancestors than {usual - 1}; "
                 "expected the same for all (repeat one where a branch is shorter)"
             )
         return cls(tuple(zip(*results, strict=True)))

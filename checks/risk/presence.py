@@ -140,8 +140,8 @@ def _class_counts(
     import pandas as pd
 
     keys = {}
-    for at, (name, theirs) in enumerate(paired(shared, table, population).items()):
-        result = codes(column_of(table, name), column_of(population, theirs))
+    for at, (name, population_name) in enumerate(paired(shared, table, population).items()):
+        result = codes(column_of(table, name), column_of(population, population_name))
         keys[f"known{at}"] = result.known
         keys[f"c{at}"] = np.where(result.known, result.numbers, 0)
     own = np.arange(len(table) + len(population)) < len(table)

@@ -107,9 +107,9 @@ def linkage(
             times of which some have an offset and some none; `at_least` without `entity`, or below 1.
     """
     pairs, tolerance = paired(on, table, auxiliary), dict(tolerance or {})
-    strange = sorted(set(tolerance) - set(pairs))
-    if strange:
-        raise ValueError(f"a tolerance needs a shared column; not shared: {', '.join(strange)}")
+    unknown = sorted(set(tolerance) - set(pairs))
+    if unknown:
+        raise ValueError(f"a tolerance needs a shared column; not shared: {', '.join(unknown)}")
     if at_least is not None and (entity is None or at_least < 1):
         raise ValueError("'at_least' counts the known rows of a person, from 1: it needs 'entity'")
     sides = _Sides.of(table, auxiliary, pairs, tolerance)
@@ -137,8 +137,8 @@ class _Sides:
         import pandas as pd
 
         columns, reaches, known = {}, {}, np.ones(len(table) + len(auxiliary), dtype=bool)
-        for at, (name, theirs) in enumerate(pairs.items()):
-            column, others = column_of(table, name), column_of(auxiliary, theirs)
+        for at, (name, auxiliary_name) in enumerate(pairs.items()):
+            column, others = column_of(table, name), column_of(auxiliary, auxiliary_name)
             if name in tolerance:
                 values, reaches[f"c{at}"] = near(column, others, tolerance[name])
             else:

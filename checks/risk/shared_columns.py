@@ -57,9 +57,9 @@ def paired(on: Shared, own: pd.DataFrame, other: pd.DataFrame) -> Mapping[str, s
     pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     if not pairs:
         raise ValueError("at least one shared column")
-    for name, theirs in pairs.items():
+    for name, other_name in pairs.items():
         column_of(own, name)
-        column_of(other, theirs)
+        column_of(other, other_name)
     return pairs
 
 
@@ -149,9 +149,9 @@ def _moments(column: pd.Series[Any]) -> tuple[pd.Series[Any], bool | None]:
     else:
         offsets = filled.map(lambda item: getattr(item, "tzinfo", None) is not None)
     read = pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce") if kinds <= {"text", "time"} else None
-    strange = len(filled) if read is None else int(filled.shape[0] - read.count())
-    if read is None or strange:
-        raise ValueError(f"column '{column.name}': {strange} values are not valid timestamps")
+    invalid = len(filled) if read is None else int(filled.shape[0] - read.count())
+    if read is None or invalid:
+        raise ValueError(f"column '{column.name}': {invalid} values are not valid timestamps")
     if offsets.any() != offsets.all():
         raise ValueError(f"column '{column.name}': some values have an offset, the others have none")
     return read, bool(offsets.iloc[0])

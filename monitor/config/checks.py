@@ -158,8 +158,8 @@ def _unknown_columns(tree: Node, release: Node, declared: Node | None) -> Iterat
     nodes = entries(child(release, "columns"))
     if not nodes:
         tables = items(child(tree, "tables"))
-        mine = next((table for table in tables if text(table, "name") == text(release, "table")), None)
-        nodes = entries(child(mine, "columns"))
+        configured = next((table for table in tables if text(table, "name") == text(release, "table")), None)
+        nodes = entries(child(configured, "columns"))
     for column in entries(declared):
         if declared is not None and nodes and column not in nodes:
             message = f"unknown column '{column}': hierarchies are declared for columns classified by the release"

@@ -120,11 +120,11 @@ def plot_of(tables: Sequence[ComparisonLine], least_k: int | None) -> RiskPlot |
 def _changes(lines: Sequence[ComparisonLine]) -> Iterator[Change]:
     for line in lines:
         for analysis, text in line.tried.changes.items():
-            told: Any = text
+            entry: Any = text
             head = (line.number, line.tried.name, analysis)
-            change = told["change"]
+            change = entry["change"]
             if change is None:
-                yield Change(*head, None, None, None, 0, told["failure"])
+                yield Change(*head, None, None, None, 0, entry["failure"])
                 continue
             moved = change["vanished"] + change["appeared"]
             for figure, item in change["figures"].items():

@@ -58,8 +58,8 @@ class SignInAttempt:
     @classmethod
     def of_cookie(cls, text: str | None) -> Self | None:
         """Return the attempt that a cookie holds; None where it holds none."""
-        secret, found, to = (text or "").partition(".")
-        return cls(secret, unquote(to)) if found and len(secret) == _SECRET_LETTERS else None
+        secret, separator, to = (text or "").partition(".")
+        return cls(secret, unquote(to)) if separator and len(secret) == _SECRET_LETTERS else None
 
     def to_cookie(self) -> str:
         """Return what the browser keeps."""

@@ -203,5 +203,5 @@ def _chi2(values: Floats, expected: Floats) -> Floats:
     if expected.min() > 0:
         return np.asarray((errors / expected).reshape(len(values), -1).sum(axis=1))
     shares = np.divide(errors, expected, out=np.zeros_like(errors), where=expected > 0)
-    strange = (expected < 0) | ((expected == 0) & (values != 0))
-    return np.asarray(_totals(np.where(strange, np.inf, shares))).ravel()
+    impossible = (expected < 0) | ((expected == 0) & (values != 0))
+    return np.asarray(_totals(np.where(impossible, np.inf, shares))).ravel()

@@ -130,9 +130,9 @@ def spearman(truth: Floats, estimates: Floats) -> float | None:
     own = _ranks(truth.ravel())
     if not own.any():
         return None
-    theirs = [_ranks(estimate.ravel()) for estimate in estimates]
+    ranks = [_ranks(estimate.ravel()) for estimate in estimates]
     return float(
-        np.mean([own @ their / max(1e-300, float(np.linalg.norm(own) * np.linalg.norm(their))) for their in theirs])
+        np.mean([own @ their / max(1e-300, float(np.linalg.norm(own) * np.linalg.norm(their))) for their in ranks])
     )
 
 

@@ -269,9 +269,9 @@ def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str
                 raise Misfit(f"{known.count(domain.name)} columns are named '{domain.name}'; rename them")
             raise Misfit(f"column '{domain.name}' not found{did_you_mean(domain.name, map(str, known))}")
     named = [domain.name for domain in domains]
-    strange = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
-    if strange:
-        raise Misfit(f"column '{strange[0]}' has no domain{did_you_mean(strange[0], named)}")
+    unknown = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
+    if unknown:
+        raise Misfit(f"column '{unknown[0]}' has no domain{did_you_mean(unknown[0], named)}")
     if sum(item is not None for item in (asked.epsilon, asked.pk, asked.retention)) != 1:
         raise Misfit("expected exactly one of epsilon, pk and retention")
     if isinstance(asked.rows_per_unit, bool) or asked.rows_per_unit < 1:

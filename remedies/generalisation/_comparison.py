@@ -95,9 +95,9 @@ def compare_results(before: pd.DataFrame, after: pd.DataFrame, *, keys: Sequence
     if unknown:
         raise Misfit(f"column '{unknown[0]}' is not in the result{did_you_mean(unknown[0], names)}")
     figures = [name for name in names if name not in own]
-    strange = [name for name in figures if not (_is_number(before, name) and _is_number(after, name))]
-    if strange or not figures:
-        text = f"column '{strange[0]}' is no key and holds no numbers" if strange else "all columns are keys"
+    not_numeric = [name for name in figures if not (_is_number(before, name) and _is_number(after, name))]
+    if not_numeric or not figures:
+        text = f"column '{not_numeric[0]}' is no key and holds no numbers" if not_numeric else "all columns are keys"
         raise Misfit(f"{text}; expected numbers to compare beside the keys")
     for frame, which in ((before, "first"), (after, "second")):
         if frame.duplicated(list(own)).any() if own else len(frame) > 1:

@@ -322,13 +322,13 @@ def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str], nam
         where = read.scale.interval(*overlap)
         text = f"level {number} covers {where} twice; end one interval where the next begins"
         yield HierarchyFault(FaultKind.OVERLAP, number, text, where, fatal=False)
-    strange = [value for label, held in members.items() for value in held if _outside(value, label, read)]
-    if strange:
+    misplaced = [value for label, held in members.items() for value in held if _outside(value, label, read)]
+    if misplaced:
         text = (
-            f"level {number} puts {_counted(len(strange), 'value')}{names(strange)} into an interval that does not "
+            f"level {number} puts {_counted(len(misplaced), 'value')}{names(misplaced)} into an interval that does not "
             "hold it; write the interval that does"
         )
-        yield HierarchyFault(FaultKind.MISPLACED, number, text, len(strange), fatal=False)
+        yield HierarchyFault(FaultKind.MISPLACED, number, text, len(misplaced), fatal=False)
 
 
 def _fills(gap: Ends, ends: Sequence[Ends]) -> bool:

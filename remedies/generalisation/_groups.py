@@ -70,9 +70,9 @@ def check_date_levels(levels: Sequence[DateLevel | str]) -> tuple[DateLevel, ...
         Misfit: there is none, one is unknown, finer than the one before it, or splits it.
     """
     names = [str(level) for level in DateLevel]
-    strange = [level for level in levels if level not in names]
-    if strange or not levels:
-        text = f"no level '{strange[0]}' of dates" if strange else "no level"
+    unknown = [level for level in levels if level not in names]
+    if unknown or not levels:
+        text = f"no level '{unknown[0]}' of dates" if unknown else "no level"
         raise Misfit(f"{text}; expected some of {', '.join(names)}")
     chosen = tuple(DateLevel(level) for level in levels)
     for lower, upper in pairwise(chosen):
@@ -154,9 +154,9 @@ def tree(values: Iterable[object] | None, *, groups: Tree, root: str | None = RO
     filled = [(path[-1],) * (depth - len(path)) + path[::-1] for path in paths]
     leaves, *levels = zip(*filled, strict=True)
     hierarchy = with_root(leaves, levels, None if len(groups) == 1 else root)
-    strange = 0 if values is None else hierarchy.missing(distinct_texts(values))
-    if strange:
-        raise Misfit(f"{strange} values are not in the tree, which knows {len(leaves)}; add them to a group")
+    missing = 0 if values is None else hierarchy.missing(distinct_texts(values))
+    if missing:
+        raise Misfit(f"{missing} values are not in the tree, which knows {len(leaves)}; add them to a group")
     return hierarchy
 
 

@@ -128,10 +128,10 @@ def check_breaks(levels: Sequence[Sequence[Number]]) -> None:
         if any(low >= high for low, high in pairwise(exact)):
             raise Misfit(f"the breaks of level {number} are not ascending; expected each above the one before it")
         below = exact if number == 1 else [as_decimal(cut) for cut in levels[number - 2]]
-        strange = [cut for cut in exact if cut not in below]
-        if strange:
+        missing = [cut for cut in exact if cut not in below]
+        if missing:
             raise Misfit(
-                f"level {number} splits an interval of level {number - 1}: {strange[0]} is no break there; "
+                f"level {number} splits an interval of level {number - 1}: {missing[0]} is no break there; "
                 "expected a part of the breaks below"
             )
 
@@ -323,11 +323,11 @@ def _placed(numbers: Numbers, number: int, level: Sequence[_Bin]) -> Sequence[st
     """
     ordered = sorted(level, key=lambda current_bin: (current_bin.ends[0] is not None, current_bin.ends[0] or 0))
     first, last = ordered[0].ends[0], ordered[-1].ends[1]
-    strange = 0 if first is None else int((numbers.units < first).sum())
-    strange += 0 if last is None else int((numbers.units >= last).sum())
-    if strange:
+    outside = 0 if first is None else int((numbers.units < first).sum())
+    outside += 0 if last is None else int((numbers.units >= last).sum())
+    if outside:
         hint = "make the first or the last one wider, or give it no end"
-        raise Misfit(f"{strange} of {len(numbers.texts)} values are in no interval of level {number}; {hint}")
+        raise Misfit(f"{outside} of {len(numbers.texts)} values are in no interval of level {number}; {hint}")
     starts = np.array([current_bin.ends[0] for current_bin in ordered[1:]], dtype=numbers.units.dtype)
     return [ordered[place].name for place in np.searchsorted(starts, numbers.units, side="right")]
 
@@ -345,8 +345,8 @@ def _of_level(number: int, level: Sequence[_Bin], scale: Scale) -> Iterator[Hier
 def _of_pair(number: int, lower: Sequence[_Bin], upper: Sequence[_Bin]) -> Iterator[HierarchyFault]:
     edges = {edge for current_bin in lower for edge in current_bin.ends}
     for current_bin in upper:
-        strange = [edge for edge in current_bin.ends if edge not in edges]
-        if strange:
+        missing = [edge for edge in current_bin.ends if edge not in edges]
+        if missing:
             begins = f"'{current_bin.name}' begins or ends inside of it"
             text = f"level {number} splits what level {number - 1} has together: {begins}"
             yield HierarchyFault(FaultKind.SPLIT, number, text, current_bin.name)

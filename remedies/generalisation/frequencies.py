@@ -119,10 +119,10 @@ def read_counts(
         Misfit: a column is missing or of no use, a count is no positive whole number, or a value has no path.
     """
     check_columns((*hierarchies, *sensitive, count), counts)
-    strange = sorted({str(column) for column in counts.columns} - {*hierarchies, *sensitive, count})
-    if strange:
+    unknown = sorted({str(column) for column in counts.columns} - {*hierarchies, *sensitive, count})
+    if unknown:
         raise Misfit(
-            f"column '{strange[0]}' has no hierarchy; expected one for each column but '{count}': give one, or leave "
+            f"column '{unknown[0]}' has no hierarchy; expected one for each column but '{count}': give one, or leave "
             "the column out"
         )
     numbers = counts[count].to_numpy(dtype=np.float64, na_value=np.nan)

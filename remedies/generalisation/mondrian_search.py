@@ -80,9 +80,9 @@ def cut_apart(
 ) -> Recoding:
     """Run `mondrian` on a frequency table that was already read."""
     check_k(frequencies, k)
-    strange = sorted(set(numeric) - set(frequencies.columns))
-    if strange:
-        raise Misfit(f"column '{strange[0]}' is no quasi-identifier; expected some of {', '.join(frequencies.columns)}")
+    unknown = sorted(set(numeric) - set(frequencies.columns))
+    if unknown:
+        raise Misfit(f"column '{unknown[0]}' is no quasi-identifier; expected some of {', '.join(frequencies.columns)}")
     columns = [
         spanned(domain, frequencies.codes[:, place], numeric=domain.column in numeric)
         for place, domain in enumerate(frequencies.domains)

@@ -128,9 +128,9 @@ def numbers_of(domain: ColumnFrequencies) -> Floats:
     """
     texts = [text_of(value) for value in domain.values]
     numbers = np.array([_number(text) for text in texts], dtype=np.float64)
-    strange = int(np.isnan(numbers).sum()) - texts.count(None)
-    if strange:
-        raise Misfit(f"column '{domain.column}': {strange} of {len(texts)} values are not finite numbers")
+    invalid = int(np.isnan(numbers).sum()) - texts.count(None)
+    if invalid:
+        raise Misfit(f"column '{domain.column}': {invalid} of {len(texts)} values are not finite numbers")
     return numbers
 
 

@@ -299,9 +299,9 @@ def _patterns(worth: Sequence[float]) -> list[tuple[float, list[Pattern]]]:
 
 
 def _weights(frequencies: Frequencies, weights: Mapping[str, float]) -> Sequence[float]:
-    strange = sorted(set(weights) - set(frequencies.columns))
-    if strange:
-        raise Misfit(f"column '{strange[0]}' is not a quasi-identifier{did_you_mean(strange[0], frequencies.columns)}")
+    unknown = sorted(set(weights) - set(frequencies.columns))
+    if unknown:
+        raise Misfit(f"column '{unknown[0]}' is not a quasi-identifier{did_you_mean(unknown[0], frequencies.columns)}")
     wrong = [name for name, weight in weights.items() if not 0 < weight < math.inf]
     if wrong:
         raise ValueError(f"the weight of '{wrong[0]}' is {weights[wrong[0]]}; expected a number above 0")

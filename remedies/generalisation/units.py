@@ -85,9 +85,9 @@ class Numbers:
         results = [number_in(text) for text in texts]
         numbers = [number for number in results if number is not None]
         if len(numbers) < len(texts):
-            strange = len(texts) - len(numbers)
+            invalid = len(texts) - len(numbers)
             hint = "put those into a hierarchy file, or generalise the column as texts"
-            raise Misfit(f"{strange} of {len(texts)} values are not finite numbers; {hint}")
+            raise Misfit(f"{invalid} of {len(texts)} values are not finite numbers; {hint}")
         scale = Scale.of(*numbers, *bounds)
         units = [scale.units(number) for number in numbers]
         order = sorted(range(len(texts)), key=lambda place: (units[place], texts[place]))

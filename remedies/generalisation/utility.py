@@ -101,9 +101,9 @@ def utilities(
         Misfit: a column of `numeric` is not there, or holds what is no number.
     """
     names = recoding.frequencies.columns
-    strange = sorted(set(numeric or ()) - set(names))
-    if strange:
-        raise Misfit(f"column '{strange[0]}' is not a quasi-identifier here; expected some of {', '.join(names)}")
+    unknown = sorted(set(numeric or ()) - set(names))
+    if unknown:
+        raise Misfit(f"column '{unknown[0]}' is not a quasi-identifier here; expected some of {', '.join(names)}")
     every = [cells_of(recoding, place) for place in range(len(names))]
     if numeric is None:
         numeric = [cells.column.domain.column for cells in every if is_numeric(cells.column.domain)]

@@ -224,10 +224,10 @@ def _codes(column: pd.Series[Any], levels: Sequence[Any] | None) -> tuple[Floats
     else:
         known = _levels(column, levels)
         codes = known.get_indexer(pd.Index(column.astype(object)))
-        strange = int((codes[~missing] < 0).sum())
-        if strange:
+        unknown = int((codes[~missing] < 0).sum())
+        if unknown:
             raise Misfit(
-                f"column '{column.name}' holds {strange} values that are none of its {len(known)} levels; name them all"
+                f"column '{column.name}' holds {unknown} values that are none of its {len(known)} levels; name them all"
             )
     return np.where(missing, 0, codes).astype(np.float64), missing, known
 

@@ -56,9 +56,9 @@ def draw_plan(
     _draw_accuracy(console, noises, not_covered)
 
 
-def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
+def draw_answers(console: Console, answers: Sequence[GivenAnswer]) -> None:
     """Print the answers that were given."""
-    if not found:
+    if not answers:
         console.print(Text("no query has been answered yet"))
         return
     rows = [
@@ -69,7 +69,7 @@ def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
             text_of(item.nano),
             visible(item.request_id),
         )
-        for item in found
+        for item in answers
     ]
     draw_table(console, ("when", "asked", ">answer", ">cost", "request"), rows)
 
