@@ -118,8 +118,8 @@ def unsafe_from(kind: dt.DataType) -> Fraction | None:
     """Return from which size on SQLite may have rounded numbers of a type; None for a type that rounds by itself."""
     if kind.is_integer():  # what has more than 64 bits is kept as REAL
         return Fraction(_WHOLE_IN_A_DOUBLE)
-    known = kind.is_decimal() and kind.scale is not None
-    return Fraction(10) ** int(_SAFE_DIGITS - kind.scale) if known else None
+    has_scale = kind.is_decimal() and kind.scale is not None
+    return Fraction(10) ** int(_SAFE_DIGITS - kind.scale) if has_scale else None
 
 
 def _is_kept_exactly(limit: int | Decimal, kind: dt.DataType) -> bool:

@@ -78,8 +78,8 @@ class ForeignKey(CheckParameters):
         loads = {} if context.loaded_at is None else {"loaded": rows[context.column(context.loaded_at).get_name()]}
         own = rows.select(**{f"own{at}": rows[name] for at, (name, _) in enumerate(pairs)}, **loads)
         complete = without_null(own, [f"own{at}" for at in range(len(pairs))], context.dialect)
-        known = other.select(**{f"known{at}": other[name] for at, (_, name) in enumerate(pairs)})
-        orphans = complete.anti_join(known, [(f"own{at}", f"known{at}") for at in range(len(pairs))])
+        referenced = other.select(**{f"known{at}": other[name] for at, (_, name) in enumerate(pairs)})
+        orphans = complete.anti_join(referenced, [(f"own{at}", f"known{at}") for at in range(len(pairs))])
         first = {"first_bad_load": orphans["loaded"].min()} if loads else {}
         return orphans.aggregate(orphans=orphans.count(), **first)
 
@@ -88,10 +88,10 @@ class ForeignKey(CheckParameters):
         if name not in other.columns:
             hint = did_you_mean(name, other.columns)
             raise Misconfigured(f"column '{name}' not found in {self.refers_to[0]}{hint}")
-        own, known = context.column(source).type(), other[name].type()
-        if _family(own) != _family(known):
+        own, referenced = context.column(source).type(), other[name].type()
+        if _family(own) != _family(referenced):
             raise Misconfigured(
-                f"column '{source}' is of type {type_name(own)} and {target} of type {type_name(known)}; "
+                f"column '{source}' is of type {type_name(own)} and {target} of type {type_name(referenced)}; "
                 "a foreign key and its referenced column must have the same type"
             )
         return source, name

@@ -141,9 +141,9 @@ class KAnonymityCheck(SizesParameters):
         wanted = {name: answer for name, answer in request.items() if name not in tables}
         if wanted:
             return Wants(classes=_questions(names, wanted))
-        kept = {name: rows for name, rows in tables.items() if not name.startswith(_VALUES)}
+        remaining = {name: rows for name, rows in tables.items() if not name.startswith(_VALUES)}
         values = {"rows": sizes.rows, "quasi_identifiers": names, "floats": floats, "spelled": merged is not None}
-        return replace(measurement, tables=kept, values=values)
+        return replace(measurement, tables=remaining, values=values)
 
     def _is_broken(self, sizes: ClassSizes) -> bool:
         softer = self.softened()

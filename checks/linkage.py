@@ -109,8 +109,8 @@ class LinkageCheck(CheckParameters):
                 {self.entity: self.entity} if isinstance(self.entity, str) else self.entity
             ).items()
             people = {"person": context.column(own_key), "target": self._theirs(there, other_key)}
-        known = complete((own, other), columns, **people)
-        links = linked_records(known) if self.entity is None else linked_persons(known, self.at_least)
+        records = complete((own, other), columns, **people)
+        links = linked_records(records) if self.entity is None else linked_persons(records, self.at_least)
         return Wants(
             {
                 "rows": context.rows,

@@ -109,11 +109,11 @@ class ReidentificationBySubset(CheckParameters):
             if separation.uniques / rows > self.max_unique_fraction:  # the limit itself is allowed
                 many = _MANY.given(columns=entry, uniques=separation.uniques, rows=rows)
                 return Outcome(Status.FAIL, many, observed, expected)
-        known = min(self.known, len(names))
+        size = min(self.known, len(names))
         worst, most = max(ordered, key=lambda item: item[1].uniques)  # the smallest set of those that do most
         if not most.uniques:
-            return Outcome(Status.PASS, _NONE.given(known=known), observed, expected)
-        few = _FEW.given(known=known, uniques=most.uniques, rows=rows, columns=worst)
+            return Outcome(Status.PASS, _NONE.given(known=size), observed, expected)
+        few = _FEW.given(known=size, uniques=most.uniques, rows=rows, columns=worst)
         return Outcome(Status.PASS, few, observed, expected)
 
 

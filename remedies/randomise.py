@@ -176,7 +176,7 @@ class Randomise(RemedyParameters):
 
         mechanism = randomised.mechanism
         rho = mechanism.retentions * (len(self.columns) if self.joint else 1)
-        kept = {name: float(amount) for name, amount in zip(self.columns, rho, strict=True)}
+        shares = {name: float(amount) for name, amount in zip(self.columns, rho, strict=True)}
         sizes = dict(zip(self.columns, mechanism.sizes, strict=True))
         pk = None if mechanism.unchanged or not mechanism.rows else mechanism.epsilon_of_row
         return UtilityReport(
@@ -187,12 +187,14 @@ class Randomise(RemedyParameters):
             cells_changed=randomised.cells_changed,
             cells_blanked=dict.fromkeys(self.columns, 0),
             cells_filled={name: int(before[name].isna().sum()) for name in self.columns},
-            information_lost={name: 100 * (1 - amount) if sizes[name] > 1 else 100.0 for name, amount in kept.items()},
+            information_lost={
+                name: 100 * (1 - amount) if sizes[name] > 1 else 100.0 for name, amount in shares.items()
+            },
             guarantee=self.guarantee(mechanism, randomised.frame),
             figures={
                 "epsilon": None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
                 "pk": None if not pk else pk_of(mechanism.rows, epsilon=pk),
-                "retention": {**kept},
+                "retention": {**shares},
                 "joint": self.joint,
                 "unchanged": list(mechanism.unchanged),
                 "shuffled": mechanism.shuffled,

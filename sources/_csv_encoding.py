@@ -76,15 +76,15 @@ def line_at(path: Path, encoding: str, characters: int) -> int:
 
 def opened(path: Path, encoding: str, errors: str = "strict") -> IO[str]:
     """Open a file, packed or not, as text with its line ends as they are."""
-    kept: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    file: IO[str] = kept(path, "rt", encoding=encoding, errors=errors, newline="")
+    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    file: IO[str] = opener(path, "rt", encoding=encoding, errors=errors, newline="")
     return file
 
 
 def opened_bytes(path: Path) -> IO[bytes]:
     """Open a file, packed or not."""
-    kept: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    file: IO[bytes] = kept(path, "rb")
+    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    file: IO[bytes] = opener(path, "rb")
     return file
 
 

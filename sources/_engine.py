@@ -224,11 +224,11 @@ class EngineSource(ABC):
         return self._entries
 
     def _find(self, name: str) -> CatalogueEntry:
-        known = self._known()
-        if name not in known:
-            hint = did_you_mean(name, known) if known else "; the source has no tables"
+        entries = self._known()
+        if name not in entries:
+            hint = did_you_mean(name, entries) if entries else "; the source has no tables"
             raise TableNotFound(f"table '{name}' not found in source '{self.name}'{hint}")
-        return known[name]
+        return entries[name]
 
     def _error_text(self, text: str, error: BaseException) -> str:
         return f"source '{self.name}': {text} ({type(error).__name__})"

@@ -134,9 +134,9 @@ def _of_sqlite(column: ir.Column) -> Moment:
 
 
 def _of_text(column: ir.StringColumn, dialect: str) -> Moment:
-    known = dialect in {"duckdb", "postgres", "spark"}
+    has_offsets = dialect in {"duckdb", "postgres", "spark"}
     matches = _matcher(dialect)
-    readable = matches(column, _ISO if known else _ISO_WITHOUT_OFFSET) & ~column.startswith("0000")
+    readable = matches(column, _ISO if has_offsets else _ISO_WITHOUT_OFFSET) & ~column.startswith("0000")
     first, both = (r"$1", r"$1:00$2") if dialect == "spark" else (r"\1", r"\1:00\2")
     plain = (
         column.upper()
@@ -145,10 +145,10 @@ def _of_text(column: ir.StringColumn, dialect: str) -> Moment:
         .re_replace(" (Z|[+-])", first)
     )
     # A plain cast to a naive timestamp would drop the offset without a word. The session's zone is UTC.
-    read = _naive(plain.try_cast("timestamp('UTC')"), dialect) if known else plain.try_cast("timestamp")
+    read = _naive(plain.try_cast("timestamp('UTC')"), dialect) if has_offsets else plain.try_cast("timestamp")
     value = readable.ifelse(read, None)
     unparsed = column.notnull() & value.isnull()
-    if not known:
+    if not has_offsets:
         return Moment(value, unparsed, None, aware=False)
     return Moment(value, unparsed, matches(column, _ISO_WITH_OFFSET), aware=None)
 

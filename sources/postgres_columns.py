@@ -43,9 +43,8 @@ def table_of(backend: Any, *, catalog: str, schema: str, name: str) -> ir.Table:
     Raises:
         psycopg.Error: the catalogue cannot be read.
     """
-    columns = {}
+    columns, type_of = {}, backend.compiler.type_mapper.from_string
     for column, kind, nullable in backend.con.execute(_COLUMNS, (schema, name)).fetchall():
-        known = backend.compiler.type_mapper.from_string
-        columns[column] = Enum(nullable=nullable) if kind is None else known(kind, nullable=nullable)
+        columns[column] = Enum(nullable=nullable) if kind is None else type_of(kind, nullable=nullable)
     place = ops.Namespace(catalog=catalog, database=schema)
     return ops.DatabaseTable(name, schema=ibis.schema(columns), source=backend, namespace=place).to_expr()

@@ -180,9 +180,9 @@ class _Staging:
         new = dict(difference.shards(BITS))
         added = dict(SignaturePairs.added(difference, *self._runs).shards(BITS)) if self._is_folded else new
         for numbers in _portions(sorted(new.keys() | added.keys()), _SHARDS):
-            told = {number: new[number] for number in numbers if number in new}
+            changes = {number: new[number] for number in numbers if number in new}
             yield partial(
-                self._add, told=told, added={number: added.get(number, SignaturePairs()) for number in numbers}
+                self._add, changes=changes, added={number: added.get(number, SignaturePairs()) for number in numbers}
             )
             if self._unfit is RejectedChange.BELOW_ZERO:
                 yield self._abandon
@@ -210,15 +210,15 @@ class _Staging:
         self._runs = tx.classes.runs_of(self._of())
 
     def _add(
-        self, tx: WriteTransaction, told: Mapping[int, SignaturePairs], added: Mapping[int, SignaturePairs]
+        self, tx: WriteTransaction, changes: Mapping[int, SignaturePairs], added: Mapping[int, SignaturePairs]
     ) -> None:
         """Learn how the sizes of classes change in some shards; where runs are folded, write these shards anew.
 
-        `told`: what the change adds to them. `added`: what is to be added to what is stored of them.
+        `changes`: what the change adds to them. `added`: what is to be added to what is stored of them.
         """
         stored = {shard.number: shard for shard in tx.classes.shards_in(self._of(), WHOLE_TABLE, list(added))}
-        every = SignaturePairs.joined(told.values())
-        before = sum((run.of_each(every) for run in self._runs), _stored_of_each(told, stored))
+        every = SignaturePairs.joined(changes.values())
+        before = sum((run.of_each(every) for run in self._runs), _stored_of_each(changes, stored))
         after = before + every.numbers()
         if (after < 0).any():
             self._unfit = RejectedChange.BELOW_ZERO

@@ -91,8 +91,8 @@ class ExternalItemWriter(ExternalItemReader):
 
     def save(self, label: str, *, item: str, status: str | None) -> bool:
         """Save the item's name in the service, and its status if that is known; return whether the label is in use."""
-        known = {} if status is None else {"status": status}
-        changed = update(_ITEM).where(_ITEM.c.label == label).values(item=item, **known)
+        new_status = {} if status is None else {"status": status}
+        changed = update(_ITEM).where(_ITEM.c.label == label).values(item=item, **new_status)
         return self._connection.execute(changed).rowcount > 0
 
     def note_status(self, item: ExternalItem, status: str) -> bool:

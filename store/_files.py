@@ -78,7 +78,7 @@ def make_folder(folder: Path) -> None:
         parent.mkdir(mode=0o700, exist_ok=True)
 
 
-def is_at(path: Path, known: os.stat_result) -> bool:
+def is_at(path: Path, status: os.stat_result) -> bool:
     """Check whether a file that was seen before is still in its place; also where that cannot be seen."""
     try:
         result = path.stat()
@@ -86,7 +86,7 @@ def is_at(path: Path, known: os.stat_result) -> bool:
         return False
     except OSError:
         return True
-    return (result.st_dev, result.st_ino) == (known.st_dev, known.st_ino)
+    return (result.st_dev, result.st_ino) == (status.st_dev, status.st_ino)
 
 
 def make_draft(file: Path) -> Path:

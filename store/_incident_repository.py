@@ -136,8 +136,8 @@ class IncidentReader(Repository):
         histories = _incidents.histories(self._connection, changed, until=moment)
         past = [replay(events) for _, events in sorted(histories.items())]
         roots = self.get_many({incident.root for incident in past if incident.root is not None})
-        kept = spans.take(np.flatnonzero(~np.isin(spans.incident, sorted(changed))))
-        return kept.joined(Spans.of(past, roots=roots))
+        unchanged = spans.take(np.flatnonzero(~np.isin(spans.incident, sorted(changed))))
+        return unchanged.joined(Spans.of(past, roots=roots))
 
     def spans_of(self, tables: Iterable[str], since_us: int) -> Spans:
         """Return all episodes, in columns, of the incidents of some tables that were not over before a moment.

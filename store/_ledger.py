@@ -98,12 +98,12 @@ class StoredLedger:
         _check_reason(reason)
 
         def change(tx: WriteTransaction) -> BudgetBalance:
-            known = _budget(tx.ledger, data_set, unit)
-            if not tx.ledger.set_total(known.id, total):
+            stored = _budget(tx.ledger, data_set, unit)
+            if not tx.ledger.set_total(stored.id, total):
                 raise StoreConflict(f"more of the budget of {data_set} is already spent than that total")
             body = to_text({"reason": reason})
-            tx.ledger.append(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
-            return tx.ledger.balance(replace(known, budget=replace(known.budget, total=total)))
+            tx.ledger.append(LedgerFact(EntryKind.CHANGED, body, actor, now, budget=stored.id, nano=total))
+            return tx.ledger.balance(replace(stored, budget=replace(stored.budget, total=total)))
 
         return self.write(change)
 

@@ -77,7 +77,7 @@ def disagreement(ledger: LedgerReader, anchor: Anchor | None) -> str | None:
             "continued without the anchor"
         )
     spent = {(budget.budget.data_set, budget.budget.unit): budget.spent for budget in ledger.budgets()}
-    if any(spent.get((budget.data_set, budget.unit), -1) < known for budget, known in anchor.spent):
+    if any(spent.get((budget.data_set, budget.unit), -1) < anchored for budget, anchored in anchor.spent):
         return "a budget has less spent than its anchor recorded"
     return None
 
@@ -143,18 +143,18 @@ class _Walk:
     def _fold(self, number: int, fact: LedgerFact) -> str | None:
         if fact.kind is EntryKind.CREATED and fact.budget == number:
             self.budgets[number] = _Sum(fact.body, fact.nano or 0)
-        known = self.budgets.get(fact.budget)
+        budget = self.budgets.get(fact.budget)
         if fact.kind in {EntryKind.RESUMED, EntryKind.RELEASE, EntryKind.ADOPTED}:
             return None
-        if known is None:
+        if budget is None:
             return "it is about a budget that no entry created"
         if fact.kind is EntryKind.ANSWERED:
             return self._answer(fact)
         if fact.kind is EntryKind.CHANGED:
-            known.total = fact.nano or 0
+            budget.total = fact.nano or 0
         elif fact.kind is not EntryKind.CREATED:
-            known.spent += fact.nano or 0
-        if known.spent > known.total:
+            budget.spent += fact.nano or 0
+        if budget.spent > budget.total:
             return "more was charged than the budget's total"
         return self._charge(number, fact) if fact.kind is EntryKind.RESERVED else None
 

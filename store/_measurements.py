@@ -311,9 +311,9 @@ def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dic
     )
     # "no data" counts: a check that has nothing to compare with yet is unknown, and this is how its history begins
     evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
-    known = select(_M.id).where(_M.check_id == spots.c.check_id, evaluated)
-    before = known.where(_M.measured_at.between(spots.c.low_us, spots.c.target_us)).order_by(*_NEWEST_FIRST)
-    after = known.where(_M.measured_at > spots.c.target_us, _M.measured_at <= spots.c.high_us).order_by(*_OLDEST_FIRST)
+    ids = select(_M.id).where(_M.check_id == spots.c.check_id, evaluated)
+    before = ids.where(_M.measured_at.between(spots.c.low_us, spots.c.target_us)).order_by(*_NEWEST_FIRST)
+    after = ids.where(_M.measured_at > spots.c.target_us, _M.measured_at <= spots.c.high_us).order_by(*_OLDEST_FIRST)
     sides = union_all(
         *(
             select(spots.c.spot_number, side.limit(1).correlate(spots).scalar_subquery().label("id"))

@@ -90,8 +90,8 @@ class ReleaseReader(Repository):
         people, classes = (b"".join(column) for column in (zip(*result, strict=True) if result else ((), ())))
         values = None
         if release.values_kept is not None:
-            kept = select(*(_VALUE.c[name] for name in _TRIPLE)).where(_VALUE.c.release == release.id)
-            values = b"".join(part for row in self._connection.execute(kept) for part in row)
+            batches = select(*(_VALUE.c[name] for name in _TRIPLE)).where(_VALUE.c.release == release.id)
+            values = b"".join(part for row in self._connection.execute(batches) for part in row)
         return PersonPairs(release.digest, people, classes, release.unnamed, values)
 
 
@@ -105,11 +105,11 @@ class ReleaseWriter(ReleaseReader):
             StoreConflict: one of that name is remembered already.
         """
         same = (_RELEASE.c.subject == subject, _RELEASE.c.name == release.name)
-        known = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.is_whole).where(*same)).first()
-        if known is not None and known.is_whole:
+        stored = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.is_whole).where(*same)).first()
+        if stored is not None and stored.is_whole:
             raise StoreConflict(f"a release named '{release.name}' is already recorded; use another name")
-        if known is not None:  # left half written by a process that ended
-            self._forget(known.id)
+        if stored is not None:  # left half written by a process that ended
+            self._forget(stored.id)
         pairs = release.pairs
         row = {"subject": subject, "name": release.name, "released_at": release.released_at, "digest": pairs.digest}
         row |= {"rows": pairs.rows, "unnamed": pairs.unnamed, "is_whole": False}
@@ -133,8 +133,8 @@ class ReleaseWriter(ReleaseReader):
 
     def forget_all_but(self, subject: str, names: Sequence[str]) -> None:
         """Delete what is stored under a subject, half written or whole, under other names than these."""
-        known = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.name).where(_RELEASE.c.subject == subject))
-        for result in known.all():
+        stored = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.name).where(_RELEASE.c.subject == subject))
+        for result in stored.all():
             if result.name not in names:
                 self._forget(result.id)
 

@@ -184,8 +184,8 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
     if connection.scalar(old.limit(1)) is None:
         return 0, 0
     checks = measured_checks()
-    kept = union(select(newest(checks)).select_from(checks), accepted(checks)).subquery()
-    still_wanted = select(_MEASUREMENT.c.run).where(_MEASUREMENT.c.id.in_(select(kept)))
+    retained = union(select(newest(checks)).select_from(checks), accepted(checks)).subquery()
+    still_wanted = select(_MEASUREMENT.c.run).where(_MEASUREMENT.c.id.in_(select(retained)))
     numbers = connection.scalars(
         old.where(_RUN.c.number.not_in(still_wanted)).order_by(_RUN.c.started_at).limit(_BATCH)
     ).all()

@@ -114,13 +114,13 @@ class ScheduleWriter(ScheduleReader):
 
         A new epoch begins when `now` is more than 2 s before that: the clock went back, and slots come a second time.
         """
-        known = self._connection.execute(select(_CLOCK.c.epoch, _CLOCK.c.latest_at.label("latest_at"))).first()
-        if known is None:
+        stored = self._connection.execute(select(_CLOCK.c.epoch, _CLOCK.c.latest_at.label("latest_at"))).first()
+        if stored is None:
             self._connection.execute(insert(_CLOCK).values(id=1, epoch=0, latest_at=now))
             return 0
-        went_back = now < known.latest_at - BACKWARDS
-        epoch: int = known.epoch + went_back
-        if went_back or now > known.latest_at:
+        went_back = now < stored.latest_at - BACKWARDS
+        epoch: int = stored.epoch + went_back
+        if went_back or now > stored.latest_at:
             self._connection.execute(update(_CLOCK).values(epoch=epoch, latest_at=now))
         return epoch
 

@@ -174,15 +174,15 @@ def shared_spans(connection: Connection, since_us: int) -> Spans:
     day = since_us // _DAY_US
     key = (day, *_revision(connection))
     with _LOCK:
-        kept = _KEPT.setdefault(connection.engine, OrderedDict())
-        if key in kept:
-            kept.move_to_end(key)
-            return kept[key]
+        cache = _KEPT.setdefault(connection.engine, OrderedDict())
+        if key in cache:
+            cache.move_to_end(key)
+            return cache[key]
     spans = read_spans(connection, day * _DAY_US, _END_OF_TIME)
     with _LOCK:
-        kept[key] = spans
-        while len(kept) > _MOST:
-            kept.popitem(last=False)
+        cache[key] = spans
+        while len(cache) > _MOST:
+            cache.popitem(last=False)
     return spans
 
 

@@ -174,10 +174,10 @@ def _with_nodes(values: ir.Table, hierarchy: Hierarchy) -> ir.Table:
         return values
     first = nodes[1].tolist()
     text = values[VALUE].cast("string")
-    known = values.mutate(node1=values[VALUE].isnull().ifelse(_NULL, _parents(text, hierarchy.values, first)))
-    parents = {f"node{level}": _parents(known["node1"], first, nodes[level].tolist()) for level in levels if level > 1}
-    above = {name: (known["node1"] == _NULL).ifelse(_NULL, parent) for name, parent in parents.items()}
-    placed = known.mutate(**above) if above else known
+    coded = values.mutate(node1=values[VALUE].isnull().ifelse(_NULL, _parents(text, hierarchy.values, first)))
+    parents = {f"node{level}": _parents(coded["node1"], first, nodes[level].tolist()) for level in levels if level > 1}
+    above = {name: (coded["node1"] == _NULL).ifelse(_NULL, parent) for name, parent in parents.items()}
+    placed = coded.mutate(**above) if above else coded
     totals = {f"total{level}": placed["total"].sum().over(group_by=placed[f"node{level}"]) for level in levels}
     return placed.mutate(**{name: total.cast("int64") for name, total in totals.items()})
 

@@ -238,9 +238,9 @@ def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn],
     for table, label in zip(tables, ("own", "other"), strict=True):
         results = [getattr(column, label) for column in columns]
         who = {name: column for name, column in people.items() if (name == "person") == (label == "own")}
-        known = reduce(and_, [side.known for side in results] + [column.notnull() for column in who.values()])
+        condition = reduce(and_, [side.known for side in results] + [column.notnull() for column in who.values()])
         values = {f"{label}{at}": side.values for at, side in enumerate(results)}
-        sides.append(table.filter(known).select(**values, **who, **_buckets(columns, own=label == "own")))
+        sides.append(table.filter(condition).select(**values, **who, **_buckets(columns, own=label == "own")))
     return Known(sides[0], sides[1], columns)
 
 
@@ -272,28 +272,28 @@ def _distance(column: SharedColumn) -> ir.Scalar:
     return ibis.literal(column.reach, type="int64" if column.own.values.type().is_integer() else "float64")
 
 
-def linked_records(known: Known) -> ir.Table:
+def linked_records(records: Known) -> ir.Table:
     """Count rows by how many auxiliary rows they match: columns `candidates`, `found`, `both_ways`; none has 0.
 
     Both sides are counted by their values first, so that what is joined is never larger than both by repetition.
     """
-    pairs = _matches(known, *known.counted())
-    back = pairs["own_rows"].sum().over(ibis.window(group_by=known.others)) if known.reaches else pairs["own_rows"]
+    pairs = _matches(records, *records.counted())
+    back = pairs["own_rows"].sum().over(ibis.window(group_by=records.others)) if records.reaches else pairs["own_rows"]
     pairs = pairs.mutate(back=back)
-    if known.reaches:
-        pairs = pairs.group_by(known.owns).aggregate(
+    if records.reaches:
+        pairs = pairs.group_by(records.owns).aggregate(
             own_rows=pairs["own_rows"].max(), other_rows=pairs["other_rows"].sum(), back=pairs["back"].max()
         )
     only = (pairs["other_rows"] == 1) & (pairs["back"] == 1)
     return _histogram(pairs, "other_rows", only, "own_rows")
 
 
-def linked_persons(known: Known, at_least: int | None) -> ir.Table:
+def linked_persons(records: Known, at_least: int | None) -> ir.Table:
     """Count auxiliary persons by how many persons of the table they may be: columns as `linked_records`."""
-    own, other = known.counted()
-    pairs = _matches(known, own, other)
-    if known.reaches:  # else a fact and a person meet once
-        pairs = pairs.group_by("target", *known.others, "person").aggregate(rows=pairs.count())
+    own, other = records.counted()
+    pairs = _matches(records, own, other)
+    if records.reaches:  # else a fact and a person meet once
+        pairs = pairs.group_by("target", *records.others, "person").aggregate(rows=pairs.count())
     scores = pairs.group_by("target", "person").aggregate(score=pairs.count())
     if at_least is None:
         facts = other.group_by(of=other["target"]).aggregate(needed=other.count())
@@ -315,18 +315,18 @@ def _histogram(table: ir.Table, candidates: str, only: ir.BooleanColumn, weight:
     return groups.aggregate(found=result.cast("int64"), both_ways=both.cast("int64"))
 
 
-def _matches(known: Known, own: ir.Table, other: ir.Table) -> ir.Table:
+def _matches(records: Known, own: ir.Table, other: ir.Table) -> ir.Table:
     """Join what matches. Equal columns are joined first, a tolerance by buckets, so that no engine compares all pairs.
 
     Each row of the table stands in the bucket of its lowest match and, if it is another, in that of its highest.
     """
     exact: list[ir.BooleanValue] = []
-    if known.reaches:
+    if records.reaches:
         lows, highs = own.mutate(bucket=own["low"]), own.filter(own["low"] != own["high"])
         own = ibis.union(lows, highs.mutate(bucket=highs["high"]))
         exact.append(own["bucket"] == other["there"])
-    exact += [own[f"own{at}"] == other[f"other{at}"] for at in range(len(known.columns)) if at not in known.reaches]
-    for at in known.reaches:
-        value, seen, far = own[f"own{at}"], other[f"other{at}"], _distance(known.columns[at])
+    exact += [own[f"own{at}"] == other[f"other{at}"] for at in range(len(records.columns)) if at not in records.reaches]
+    for at in records.reaches:
+        value, seen, far = own[f"own{at}"], other[f"other{at}"], _distance(records.columns[at])
         exact += [seen >= value - far, seen <= value + far]
     return own.join(other, exact)

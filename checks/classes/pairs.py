@@ -45,8 +45,8 @@ class SignaturePairs:
             return cls._of(first, second, counts)
         begins = np.flatnonzero(np.concatenate(([True], new)))
         sums = np.add.reduceat(counts, begins)
-        kept = begins[sums != 0]
-        return cls._of(first[kept], second[kept], sums[sums != 0])
+        starts = begins[sums != 0]
+        return cls._of(first[starts], second[starts], sums[sums != 0])
 
     @classmethod
     def _of(

@@ -147,8 +147,8 @@ def _candidates(tables: ClassTables, patterns: Sequence[int], count: int) -> ir.
     """Return, for each class with these columns missing, how many records fit it: a column `size`."""
     classes = tables.classes.mutate(pattern=_pattern(tables))
     left = classes.filter(classes["pattern"] == count).mutate(fitting=ibis.literal(0, type="int64"))
-    for known, fitting in _by_known(patterns, count, len(tables.keys)).items():
-        keys = [tables.keys[place] for place in known]
+    for places, fitting in _by_known(patterns, count, len(tables.keys)).items():
+        keys = [tables.keys[place] for place in places]
         others = classes.filter(classes["pattern"].isin(fitting))
         size = others[SIZE].sum().cast("int64")
         if keys:

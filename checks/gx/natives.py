@@ -170,11 +170,11 @@ def _column_exists(kwargs: Mapping[str, Any]) -> Native | None:
 
 
 def _column_type(kwargs: Mapping[str, Any]) -> Native | None:
-    known = _TYPES.get(str(kwargs.get("type_")).lower())
-    if known is None or not _takes(kwargs, "column", "type_"):
+    type_name = _TYPES.get(str(kwargs.get("type_")).lower())
+    if type_name is None or not _takes(kwargs, "column", "type_"):
         return None
-    remark = f"type {kwargs['type_']} is asked for as {known}"
-    return Native({"type": "schema", "columns": {kwargs["column"]: known}, "extra": "allow"}, remark)
+    remark = f"type {kwargs['type_']} is asked for as {type_name}"
+    return Native({"type": "schema", "columns": {kwargs["column"]: type_name}, "extra": "allow"}, remark)
 
 
 def _sql(kwargs: Mapping[str, Any], table: str) -> Native | None:

@@ -262,8 +262,8 @@ def _merged(checks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         rest = {name: value for name, value in check.items() if name != "columns"}
         key = str(number) if alone else json.dumps(rest, sort_keys=True)
         if key in merged:
-            known = merged[key]["columns"]
-            known += [name for name in check["columns"] if name not in known]
+            columns = merged[key]["columns"]
+            columns += [name for name in check["columns"] if name not in columns]
         else:
             merged[key] = dict(check)
     return list(merged.values())

@@ -141,9 +141,9 @@ def fit_poisson_gamma(sample: PopulationSample) -> Fitted:
     American Statistical Association 85(409); there with a known number of cells.
     """
     maximum = maximise(_poisson_gamma_profile(sample), outer=SHAPE, inner=ODDS)
-    shape, odds, kept = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
+    shape, odds, fraction = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
     sizes = np.arange(1, COUNTED + 1, dtype=np.float64)
-    seen = odds * kept
+    seen = odds * fraction
     logs = log_chances(log_ways(shape, sizes), sizes, shape=shape, odds=seen) - _log_not_empty(shape, seen)
     log_unique = -(1 + shape) * math.log1p(odds)
     p = math.exp(log_unique + (1 + shape) * math.log1p(seen))
@@ -155,14 +155,14 @@ def _log_not_empty(shape: float, odds: float) -> float:
 
 
 def _poisson_gamma_profile(sample: PopulationSample) -> Callable[[float], Callable[[float], float]]:
-    rows, count, kept = sample.rows, sample.count, sample.fraction
+    rows, count, fraction = sample.rows, sample.count, sample.fraction
 
     def given(log_shape: float) -> Callable[[float], float]:
         shape = math.exp(log_shape)
         ways = float(sample.weights @ log_ways(shape, sample.sizes))
 
         def likelihood(log_odds: float) -> float:
-            odds = math.exp(log_odds) * kept
+            odds = math.exp(log_odds) * fraction
             value = shape * math.log1p(odds) + _log_not_empty(shape, odds)
             return ways - rows * math.log1p(1 / odds) - count * value
 
@@ -195,13 +195,13 @@ def fit_slide_negative_binomial(sample: PopulationSample) -> Fitted:
     of Official Statistics 14(1); there by moments.
     """
     maximum = maximise(_slide_profile(sample), outer=SHAPE, inner=ODDS)
-    shape, odds, kept = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
+    shape, odds, fraction = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
     seen = _Seen(shape, np.arange(1, COUNTED + 1, dtype=np.float64))
-    shares = np.exp(seen.log_shares(odds * kept, kept))
+    shares = np.exp(seen.log_shares(odds * fraction, fraction))
     log_unique = -shape * math.log1p(odds)
     uniques = sample.population_size * math.exp(log_unique) / (1 + shape * odds)
-    log_seen = seen.log_chances(odds * kept, kept)
-    p = math.exp(math.log(kept) + log_unique - float(log_seen[0]))
+    log_seen = seen.log_chances(odds * fraction, fraction)
+    p = math.exp(math.log(fraction) + log_unique - float(log_seen[0]))
     return Fitted(uniques, min(p, 1.0), with_the_rest(shares), maximum.problem)
 
 
@@ -212,24 +212,24 @@ class _Seen:
         self._shape, self._sizes = shape, sizes
         self._all, self._without_one = log_ways(shape, sizes), log_ways(shape, sizes - 1)
 
-    def log_chances(self, odds: float, kept: float) -> Floats:
+    def log_chances(self, odds: float, fraction: float) -> Floats:
         """Return log P(f = j) for the sizes j."""
         lost = log_chances(self._all, self._sizes, shape=self._shape, odds=odds)
         slid = log_chances(self._without_one, self._sizes - 1, shape=self._shape, odds=odds)
-        return np.logaddexp(math.log1p(-kept) + lost, math.log(kept) + slid)
+        return np.logaddexp(math.log1p(-fraction) + lost, math.log(fraction) + slid)
 
-    def log_shares(self, odds: float, kept: float) -> Floats:
+    def log_shares(self, odds: float, fraction: float) -> Floats:
         """Return log(P(f = j) / P(f > 0))."""
-        log_unseen = math.log1p(-kept) - self._shape * math.log1p(odds)
-        return self.log_chances(odds, kept) - math.log(-math.expm1(log_unseen))
+        log_unseen = math.log1p(-fraction) - self._shape * math.log1p(odds)
+        return self.log_chances(odds, fraction) - math.log(-math.expm1(log_unseen))
 
 
 def _slide_profile(sample: PopulationSample) -> Callable[[float], Callable[[float], float]]:
-    kept = sample.fraction
+    fraction = sample.fraction
 
     def given(log_shape: float) -> Callable[[float], float]:
         seen = _Seen(math.exp(log_shape), sample.sizes)
-        return lambda log_odds: float(sample.weights @ seen.log_shares(math.exp(log_odds) * kept, kept))
+        return lambda log_odds: float(sample.weights @ seen.log_shares(math.exp(log_odds) * fraction, fraction))
 
     return given
 

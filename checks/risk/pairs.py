@@ -109,5 +109,5 @@ def value_numbers(column: pd.Series[Any], *, ordered: bool = False) -> Whole:
     """
     import pandas as pd
 
-    codes, known = pd.factorize(column, sort=ordered, use_na_sentinel=True)
-    return np.where(codes < 0, len(known), codes).astype(np.int64)
+    codes, distinct = pd.factorize(column, sort=ordered, use_na_sentinel=True)
+    return np.where(codes < 0, len(distinct), codes).astype(np.int64)

@@ -136,7 +136,7 @@ class _Sides:
     ) -> Self:
         import pandas as pd
 
-        columns, reaches, known = {}, {}, np.ones(len(table) + len(auxiliary), dtype=bool)
+        columns, reaches, is_complete = {}, {}, np.ones(len(table) + len(auxiliary), dtype=bool)
         for at, (name, auxiliary_name) in enumerate(pairs.items()):
             column, others = column_of(table, name), column_of(auxiliary, auxiliary_name)
             if name in tolerance:
@@ -144,9 +144,9 @@ class _Sides:
             else:
                 values = codes(column, others)
             columns[f"c{at}"] = values.numbers
-            known &= values.known
+            is_complete &= values.known
         both = pd.DataFrame(columns)
-        own, other = both[: len(table)][known[: len(table)]], both[len(table) :][known[len(table) :]]
+        own, other = both[: len(table)][is_complete[: len(table)]], both[len(table) :][is_complete[len(table) :]]
         return cls(len(table), own, other.set_axis(other.index - len(table)), reaches)
 
     @property

@@ -113,12 +113,12 @@ def near(own: pd.Series[Any], other: pd.Series[Any], tolerance: float | timedelt
     if not width:
         return codes(own, other), 0
     both = pd.concat([own, other], ignore_index=True)
-    known = both.notna().to_numpy()
-    filled = both[known]
+    valid = both.notna().to_numpy()
+    filled = both[valid]
     whole = all(column.dtype.kind == "i" for column in (own, other)) and bool(filled.between(-FAR, FAR).all())
     numbers = np.zeros(len(both), dtype=np.int64 if whole else np.float64)
-    numbers[known] = filled.astype(numbers.dtype)
-    return Values(numbers, known & np.isfinite(numbers)), min(math.floor(width), FAR) if whole else width * (1 + SLACK)
+    numbers[valid] = filled.astype(numbers.dtype)
+    return Values(numbers, valid & np.isfinite(numbers)), min(math.floor(width), FAR) if whole else width * (1 + SLACK)
 
 
 def microseconds(own: pd.Series[Any], other: pd.Series[Any]) -> Values:

@@ -159,8 +159,8 @@ def _levels(table: pd.DataFrame, reference: pd.DataFrame | None, name: str, hier
     """
     import pandas as pd
 
-    _, known = pd.factorize(_both(table, reference, name))
-    texts = [str(value) for value in known]
+    _, distinct = pd.factorize(_both(table, reference, name))
+    texts = [str(value) for value in distinct]
     missing = hierarchy.missing(texts)
     if missing:
         raise ValueError(f"column '{name}': {missing} values are not in the hierarchy")

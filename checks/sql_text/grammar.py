@@ -183,8 +183,8 @@ def _place(error: Exception) -> str:
 
 
 def _refuse_stranger(node: exp.Expr, *, what: str, kinds: Kinds) -> None:
-    known = isinstance(node.this, str) and node.name.lower() in PURE_NAMES
-    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and not known:
+    is_pure = isinstance(node.this, str) and node.name.lower() in PURE_NAMES
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and not is_pure:
         raise Misconfigured(
             f"'{what}' calls '{node.name.lower()}', which is not among the functions allowed; put it in a view"
         )

@@ -86,10 +86,10 @@ class ConfigFiles:
         """The texts of each team, by its name."""
         self._lines: dict[str, list[str]] = {}
 
-    def read(self, path: Path, substitution: Substitution, kept: Mapping[str, TeamTexts]) -> Node | None:
+    def read(self, path: Path, substitution: Substitution, team_texts: Mapping[str, TeamTexts]) -> Node | None:
         """Return the merged tree of a file or folder, with substitutions filled in; None when no file can be read.
 
-        `kept`: what is taken for the files of teams, in place of those on the disk.
+        `team_texts`: what is taken for the files of teams, in place of those on the disk.
         """
         trees = {file: self._read_one(file, substitution) for file in files_at_top(path)}
         self._find_teams([tree for tree in trees.values() if tree is not None])
@@ -101,7 +101,7 @@ class ConfigFiles:
         self._refuse_teams([trees[file] for file in below])
         self.problems += [team.foreign_link(file) for team in self.teams for file in trees if team.holds(file)]
         whole = [tree for file in paths if (tree := trees.get(file)) is not None]
-        return self._with_teams(self._merge(whole), substitution, kept) if whole else None
+        return self._with_teams(self._merge(whole), substitution, team_texts) if whole else None
 
     def _find_teams(self, trees: Sequence[Node]) -> None:
         if any(child(tree, "teams") is not None for tree in trees):
@@ -119,11 +119,11 @@ class ConfigFiles:
                 hint = "move it to a file in the folder itself"
                 self.problems.append(Problem("config.team_folder", message, place.file, place.line, place.column, hint))
 
-    def _with_teams(self, tree: Node, substitution: Substitution, kept: Mapping[str, TeamTexts]) -> Node:
+    def _with_teams(self, tree: Node, substitution: Substitution, team_texts: Mapping[str, TeamTexts]) -> Node:
         for team in self.teams:
             from monitor.config.team_files import refusals, with_team
 
-            texts = kept.get(team.name)
+            texts = team_texts.get(team.name)
             before = TeamTexts() if texts is None else texts
             files = self._files_of_team(team) if texts is None else [Path(name) for name in texts.files]
             self.team_of |= dict.fromkeys([str(team.folder), *map(str, files)], team)
@@ -136,9 +136,9 @@ class ConfigFiles:
             parts = [part for part in trees if part is not None]
             if parts:
                 part = self._merge(parts)
-                self.problems += refusals(part, team, kept=texts is not None)
+                self.problems += refusals(part, team, is_earlier=texts is not None)
                 tree = with_team(tree, part, team, self.problems)
-        absent = [team for team in self.teams if team.name in kept and not kept[team.name].files]
+        absent = [team for team in self.teams if team.name in team_texts and not team_texts[team.name].files]
         if absent:
             from monitor.config.absent_teams import without_teams
 

@@ -95,13 +95,13 @@ def checks_of_nothing(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Prob
 
 def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Yield references to tables that are not configured; they are no errors, since the source may have them."""
-    known = Names.of(tree).tables
+    tables = Names.of(tree).tables
     for built_checks in built:
         for name in built_checks.check.refers_to:
-            if name not in known:
+            if name not in tables:
                 at = _place_of_reference(built_checks.node, name)
                 message = f"table '{name}' is not configured; assumed to be in the source of '{built_checks.table}'"
-                yield problem_at(at.place, "config.outside_table", message, suggest(name, known, show=0))
+                yield problem_at(at.place, "config.outside_table", message, suggest(name, tables, show=0))
 
 
 def _place_of_reference(node: Node, name: str) -> Node:

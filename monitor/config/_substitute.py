@@ -47,26 +47,26 @@ class Substitution:
         self,
         environment: Mapping[str, str],
         team: "TeamFolder | None" = None,
-        kept: Mapping[Path, str | None] | None = None,
+        earlier: Mapping[Path, str | None] | None = None,
     ) -> None:
-        """Initialise with the environment; for a team, only granted variables, and earlier files (`kept`)."""
+        """Initialise with the environment; for a team, only granted variables, and earlier files (`earlier`)."""
         self.secrets: set[str] = set()
         self.problems: list[Problem] = []
         self.files: dict[Path, str | None] = {}
         """The files that were read, with their content, which is secret; None of one that could not be read."""
         self._environment = environment
         self._team = team
-        self._kept = kept or {}
+        self._kept = earlier or {}
         self._seen: set[int] = set()
         self._compared = 0
 
-    def of_team(self, team: "TeamFolder", kept: Mapping[Path, str | None]) -> "Substitution":
+    def of_team(self, team: "TeamFolder", earlier: Mapping[Path, str | None]) -> "Substitution":
         """Return the one for the files of a team: it reads what the team was granted, and adds to what this one has.
 
         `files` are its own.
         """
         granted = {name: value for name, value in self._environment.items() if team.may_read(name)}
-        of_team = Substitution(granted, team, kept)
+        of_team = Substitution(granted, team, earlier)
         of_team.secrets, of_team.problems = self.secrets, self.problems
         return of_team
 
@@ -140,10 +140,10 @@ class Substitution:
 
     def _from_file(self, name: str, node: Node, folder: Path) -> tuple[str, bool]:
         path = folder / name
-        kept = self._kept.get(path)
-        if kept is not None:
-            self.files[path] = kept
-            return self._remember(kept)
+        earlier = self._kept.get(path)
+        if earlier is not None:
+            self.files[path] = earlier
+            return self._remember(earlier)
         if self._team is not None and not self._team.holds(path):
             self.problems.append(self._team.unreadable(node.place, name))
             return "", False

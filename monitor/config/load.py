@@ -131,17 +131,17 @@ def load(
     path: Path | str,
     *,
     environment: Mapping[str, str] | None = None,
-    kept: Mapping[str, TeamTexts] | None = None,
+    team_texts: Mapping[str, TeamTexts] | None = None,
 ) -> Loaded:
     """Load a file or a folder of files.
 
-    `kept`: what to take for the files of teams, in place of those on the disk, by team.
+    `team_texts`: what to take for the files of teams, in place of those on the disk, by team.
 
     Raises:
         ConfigError: it is missing or wrong; all problems at once, in the order of their places.
     """
     with limited_suggestions():
-        return _load(path, environment, kept or {})
+        return _load(path, environment, team_texts or {})
 
 
 def load_for(invocation: Invocation) -> Loaded:
@@ -159,9 +159,9 @@ def load_for(invocation: Invocation) -> Loaded:
     return loaded
 
 
-def _load(path: Path | str, environment: Mapping[str, str] | None, kept: Mapping[str, TeamTexts]) -> Loaded:
+def _load(path: Path | str, environment: Mapping[str, str] | None, team_texts: Mapping[str, TeamTexts]) -> Loaded:
     files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
-    tree = files.read(Path(path), substitution, kept)
+    tree = files.read(Path(path), substitution, team_texts)
     if tree is None:
         problems = [*files.problems, *substitution.problems]
         raise _error(problems, files, Redactor(substitution.secrets, keys=secret_keys()))

@@ -96,9 +96,9 @@ def limited_suggestions() -> Iterator[None]:
         _LEFT.reset(token)
 
 
-def nearest(text: str, known: Iterable[str]) -> str:
+def nearest(text: str, candidates: Iterable[str]) -> str:
     """Return `; did you mean 'email'?`, as `checks.did_you_mean`, or an empty text where too many were compared."""
-    names = list(known)
+    names = list(candidates)
     left = _LEFT.get()
     if left is None:
         return did_you_mean(text, names)
@@ -106,9 +106,9 @@ def nearest(text: str, known: Iterable[str]) -> str:
     return did_you_mean(text, names) if left[0] > 0 else ""
 
 
-def suggest(text: str, known: Iterable[str], *, show: int = 12) -> str | None:
+def suggest(text: str, candidates: Iterable[str], *, show: int = 12) -> str | None:
     """Return `did you mean 'email'?`, else the known names if they are at most `show`."""
-    names = sorted(known)
+    names = sorted(candidates)
     listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else None
     return nearest(text, names).removeprefix("; ") or listed
 

@@ -371,8 +371,8 @@ class Config(Section):
 
     def consumers_of(self, table: str) -> tuple[str, ...]:
         """Return who uses a table, by its own words and those of its products."""
-        known = self.table(table)
-        own = () if known is None else known.consumers
+        configured = self.table(table)
+        own = () if configured is None else configured.consumers
         products = [self.products[name].consumers for name in self.products_of(table)]
         return tuple(dict.fromkeys([*own, *(name for names in products for name in names)]))
 

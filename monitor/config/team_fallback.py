@@ -31,19 +31,19 @@ def load_apart(path: Path, before: Loaded | None = None, *, environment: Mapping
     last = {team: texts for team in whole.of_teams if (texts := _changed(before, whole, team)) is not None}
     reasons = {team: whole.summary(team) for team in last}
     for teams in _attempts(whole, last):
-        kept: Mapping[str, TeamTexts] = {team: last[team] for team in teams}
+        team_texts: Mapping[str, TeamTexts] = {team: last[team] for team in teams}
         try:
-            load(path, environment=environment, kept=kept)
+            load(path, environment=environment, team_texts=team_texts)
         except ConfigError as error:
-            if len(kept) < len(last) or _shared(whole) & _shared(error):
+            if len(team_texts) < len(last) or _shared(whole) & _shared(error):
                 continue
-        kept = _fewest(path, kept, reasons, environment)
+        team_texts = _fewest(path, team_texts, reasons, environment)
         try:
-            loaded = load(path, environment=environment, kept=kept)
+            loaded = load(path, environment=environment, team_texts=team_texts)
         except ConfigError:
             continue
-        why = {team: reasons[team] for team in kept}
-        return replace(loaded, apart=why, left_out=frozenset(team for team in kept if not last[team].files))
+        why = {team: reasons[team] for team in team_texts}
+        return replace(loaded, apart=why, left_out=frozenset(team for team in team_texts if not last[team].files))
     raise whole
 
 
@@ -77,24 +77,24 @@ def _attempts(whole: ConfigError, changed: Collection[str]) -> Iterator[Collecti
 
 
 def _fewest(
-    path: Path, kept: Mapping[str, TeamTexts], reasons: dict[str, str], environment: Mapping[str, str] | None
+    path: Path, team_texts: Mapping[str, TeamTexts], reasons: dict[str, str], environment: Mapping[str, str] | None
 ) -> Mapping[str, TeamTexts]:
     """Return as few of some teams as must keep their files for the whole to be valid, and note why they must.
 
     A team of which another one has a table is not broken because that other one is.
     """
     progress = True
-    while kept and progress:
+    while team_texts and progress:
         progress = False
-        for team in list(kept):
-            attempt = {other: texts for other, texts in kept.items() if other != team}
+        for team in list(team_texts):
+            attempt = {other: texts for other, texts in team_texts.items() if other != team}
             try:
-                load(path, environment=environment, kept=attempt)
+                load(path, environment=environment, team_texts=attempt)
             except ConfigError as error:
                 reasons[team] = error.summary(team)
             else:
-                kept, progress = attempt, True
-    return kept
+                team_texts, progress = attempt, True
+    return team_texts
 
 
 def load_apart_for(invocation: Invocation) -> Loaded:

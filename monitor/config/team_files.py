@@ -121,16 +121,17 @@ def overlaps(teams: Iterable[TeamFolder]) -> Iterator[Problem]:
         earlier.append(team)
 
 
-def refusals(tree: Node, team: TeamFolder, *, kept: bool) -> Iterator[Problem]:
+def refusals(tree: Node, team: TeamFolder, *, is_earlier: bool) -> Iterator[Problem]:
     """Find what the files of a team define without a grant.
 
-    Of `kept` ones it is not looked where runbooks are now: their folder may be gone, or lead elsewhere.
+    `is_earlier`: of files as they were read before. Where runbooks are is not checked then: their folder may be gone,
+    or lead elsewhere.
     """
     for key in entries(tree):
         if key not in team.grants.may:
             yield team.refusal(tree.keys[key], f"define '{key}'", team.grants.may)
     yield from _of_tables(tree, team)
-    if not kept:
+    if not is_earlier:
         yield from _of_runbooks(tree, team)
     for contract in entries(child(tree, "contracts")).values():
         yield from _each(child(contract, "tables"), team, "promise anything of table", team.grants.tables)

@@ -182,11 +182,11 @@ def _by_domain(evidence: Evidence, periods: Sequence[Period]) -> DowntimeByDomai
     config, as_of = evidence.config, evidence.as_of_us
     domain_of = {table.name: table.domain for table in config.tables}
     observed = Observed.by_group(evidence.watches, evidence.gaps, config, evidence.as_of, group_of=domain_of.get)
-    known = (period for period in periods if not why_unknown(evidence, period, Downtime(window_of(period), as_of)))
+    evaluated = (period for period in periods if not why_unknown(evidence, period, Downtime(window_of(period), as_of)))
     spans, maintenance = evidence.spans, evidence.maintenance
     grouped = by_domain(spans, config)
     measured = measure_domains(spans, periods, as_of_us=as_of, grouped=grouped, maintenance=maintenance)
-    seen = domains_seen(observed, known)
+    seen = domains_seen(observed, evaluated)
     return downtime_by_domain(measured, periods, config=config, as_of_us=as_of, seen=seen)
 
 

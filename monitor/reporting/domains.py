@@ -189,8 +189,8 @@ def domain_grid(config: Config, periods: Sequence[Period], downtimes: DowntimeBy
     """Return the domains over periods, the newest first."""
     if not downtimes:
         return DomainGrid()
-    known = [part for parts in downtimes.values() for part in parts if part is not None]
-    largest = max((part.downtime for part in known), default=0)
+    results = [part for parts in downtimes.values() for part in parts if part is not None]
+    largest = max((part.downtime for part in results), default=0)
     rows = [
         DomainRow(name, tuple(_cell(part, largest) for part in reversed(parts)), _title(config, name))
         for name, parts in downtimes.items()

@@ -100,11 +100,11 @@ def suggest_checks(
         spec = replace(spec, csv=replace(spec.csv, null_values=(*spec.csv.null_values, *sure)))
         drafts = _read_all(spec, tables, clock)
     targets = {table.name: replace(table, target=replace(table.target, source=spec)) for table in tables}
-    known = [*keys, *_keys_of(drafts)]
+    all_keys = [*keys, *_keys_of(drafts)]
     results = []
     for draft in drafts:
         table = targets[draft.name]
-        every = [*draft.proposals, *_references(draft, known)]
+        every = [*draft.proposals, *_references(draft, all_keys)]
         fresh = [item for item in (_without(proposal, table) for proposal in every) if item is not None]
         results.append(replace(draft, proposals=tuple(_try(table, fresh, clock, targets))))
     return SourceSuggestions(tuple(results), tuple(marks.values()))
@@ -115,10 +115,10 @@ def _read_all(spec: SourceSpec, tables: Sequence[SuggestionTarget], clock: Clock
         return [_propose(source, table, clock.now()) for table in tables]
 
 
-def _references(draft: TableSuggestions, known: Sequence[TableKey]) -> Iterator[Proposal]:
+def _references(draft: TableSuggestions, keys: Sequence[TableKey]) -> Iterator[Proposal]:
     if draft.statistics is not None:
         key = next((proposal.columns for proposal in draft.proposals if proposal.kind == "key"), ())
-        yield from foreign_keys(draft.statistics, key, known)
+        yield from foreign_keys(draft.statistics, key, keys)
 
 
 def _null_marks(spec: SourceSpec, drafts: Sequence[TableSuggestions]) -> Mapping[str, Proposal]:

@@ -90,8 +90,8 @@ class Assistant:
         """Return what a tool answers, as plain data, and whether it was refused: the one error shape of the product."""
         tool = self.tools.get(name)
         if tool is None:
-            known = ", ".join(self.tools)
-            return envelope([Problem("tool.unknown", f"there is no tool '{name}'", hint=f"known: {known}")]), True
+            names = ", ".join(self.tools)
+            return envelope([Problem("tool.unknown", f"there is no tool '{name}'", hint=f"known: {names}")]), True
         try:
             answer = tool.answer(self, tool.arguments.model_validate(arguments))
         except ValidationError as error:

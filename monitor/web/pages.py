@@ -165,5 +165,5 @@ def serve_asset(call: Call) -> Response:
     content = assets().get(call.query.name)
     if content is None:
         raise WebError(404, Problem("request.not_found", "there is no such file"))
-    kept = {"cache-control": "public, max-age=31536000, immutable"}
-    return Response(content, media_type=_FILES[call.query.name][0], headers=kept)
+    headers = {"cache-control": "public, max-age=31536000, immutable"}
+    return Response(content, media_type=_FILES[call.query.name][0], headers=headers)

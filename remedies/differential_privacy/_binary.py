@@ -98,7 +98,7 @@ class BinaryMechanism:
         if place == 1:
             self._closed += sum(self._nodes.values())
             self._nodes = {}
-        self._nodes = {other: kept for other, kept in self._nodes.items() if other > level} | {level: noise}
+        self._nodes = {other: node for other, node in self._nodes.items() if other > level} | {level: noise}
         self._step += 1
         self._count += happened
         return self.answer

@@ -110,8 +110,8 @@ def project(counts: Floats, total: float) -> Floats:
     """
     falling = -np.sort(-counts, axis=None)
     excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
-    kept = np.flatnonzero(falling > excess)
-    level = excess[kept[-1]] if kept.size else falling[0]
+    positive = np.flatnonzero(falling > excess)
+    level = excess[positive[-1]] if positive.size else falling[0]
     return np.asarray(np.maximum(counts - level, 0.0))
 
 
@@ -187,8 +187,8 @@ def _step(values: Floats, estimate: Floats, expected: Floats, factors: Sequence[
     following = estimate * backward(ratios, factors)
     if following.min() < _TINY:
         following = np.where(following < _TINY, 0.0, following)
-    kept, total = _totals(following), _totals(values)
-    return np.asarray(following * np.divide(total, kept, out=np.ones_like(total), where=kept > 0))
+    reached, total = _totals(following), _totals(values)
+    return np.asarray(following * np.divide(total, reached, out=np.ones_like(total), where=reached > 0))
 
 
 def _is_near(values: Floats, expected: Floats) -> npt.NDArray[np.bool_]:

@@ -169,8 +169,8 @@ def _loss(rho: Fraction, size: int) -> Decimal:
     """Return ln[(1 + (V - 1) rho) / (1 - rho)], of rho below 1."""
     if size == 1:
         return Decimal(0)
-    kept, whole = rho.numerator, rho.denominator
-    return _DIGITS.ln(_DIGITS.divide(Decimal(whole + (size - 1) * kept), Decimal(whole - kept)))
+    numerator, denominator = rho.numerator, rho.denominator
+    return _DIGITS.ln(_DIGITS.divide(Decimal(denominator + (size - 1) * numerator), Decimal(denominator - numerator)))
 
 
 def _checked(domain_sizes: Sequence[int]) -> list[int]:

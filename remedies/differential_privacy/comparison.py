@@ -192,7 +192,7 @@ class _Asked:
         laid_out = truth.reshape([factor.size for factor in factors])
         simulated = self._simulated(factors)
         inverted = inverse(simulated, factors)
-        kept, undone = (
+        randomised, undone = (
             tuple(part.reshape(truth.shape) for part in moments(laid_out, factors))
             for moments in (randomised_moments, inverted_moments)
         )
@@ -200,7 +200,7 @@ class _Asked:
         return BatchRelease(
             joint=joint,
             retention=factors[0].retention,
-            as_is=Error.of(*kept, spearman=_spearman(truth, simulated)),
+            as_is=Error.of(*randomised, spearman=_spearman(truth, simulated)),
             inverse=Error.of(*undone, spearman=_spearman(truth, inverted)),
             projected=self._seen([project(item, float(truth.sum())) for item in inverted]),
             bayes=self._seen(bayes(simulated, factors, stop="discrepancy").estimates if self.runs else ()),
@@ -271,8 +271,8 @@ def _margin(truth: Floats, axis: int, retention: float) -> tuple[float, float]:
     """
     margin = truth.sum(axis=tuple(item for item in range(truth.ndim) if item != axis))
     factors = [Replacement(retention, len(margin))]
-    kept, undone = (Error.of(*moments(margin, factors)) for moments in (randomised_moments, inverted_moments))
-    return kept.rms_l2, undone.rms_l2
+    randomised, inverted = (Error.of(*moments(margin, factors)) for moments in (randomised_moments, inverted_moments))
+    return randomised.rms_l2, inverted.rms_l2
 
 
 def _spearman(truth: Floats, estimates: Floats) -> float | None:

@@ -239,8 +239,8 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
 
 def redrawn(codes: Codes, size: int, retention: Fraction) -> Codes:
     """Return codes (n,), each kept with a probability of whole 2**-64ths, else drawn from 0 to size - 1."""
-    kept = flags(int(retention * ONE), len(codes))
-    return np.where(kept, codes, many_below(size, len(codes)).astype(np.int64))
+    is_retained = flags(int(retention * ONE), len(codes))
+    return np.where(is_retained, codes, many_below(size, len(codes)).astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,12 +262,12 @@ def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str
     """
     if not domains:
         raise Misfit("no column is named; expected one or more with their domains")
-    known = asked.table.columns.tolist()
+    columns = asked.table.columns.tolist()
     for domain in domains:
-        if known.count(domain.name) != 1:
-            if domain.name in known:
-                raise Misfit(f"{known.count(domain.name)} columns are named '{domain.name}'; rename them")
-            raise Misfit(f"column '{domain.name}' not found{did_you_mean(domain.name, map(str, known))}")
+        if columns.count(domain.name) != 1:
+            if domain.name in columns:
+                raise Misfit(f"{columns.count(domain.name)} columns are named '{domain.name}'; rename them")
+            raise Misfit(f"column '{domain.name}' not found{did_you_mean(domain.name, map(str, columns))}")
     named = [domain.name for domain in domains]
     unknown = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
     if unknown:

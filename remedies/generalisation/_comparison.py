@@ -133,11 +133,11 @@ def _compared(before: pd.DataFrame, after: pd.DataFrame, keys: tuple[str, ...], 
 
 
 def _figure(was: Floats, now: Floats, change: Floats) -> FigureChange:
-    known = np.abs(change[~(np.isnan(was) | np.isnan(now))])
+    changes = np.abs(change[~(np.isnan(was) | np.isnan(now))])
     return FigureChange(
-        cells=len(known),
-        mean=float(known.mean()) if len(known) else None,
-        largest=float(known.max()) if len(known) else None,
+        cells=len(changes),
+        mean=float(changes.mean()) if len(changes) else None,
+        largest=float(changes.max()) if len(changes) else None,
         vanished=int((~np.isnan(was) & np.isnan(now)).sum()),
         appeared=int((np.isnan(was) & ~np.isnan(now)).sum()),
     )

@@ -160,8 +160,8 @@ def walk_on(layout: Layout, sets: Sets, walk: Walk, quota: int, stop: bool, ever
         walk.at[NEXT] = node + 1
         if walk.state[node] == OUT:
             continue
-        known = _look_down(walk, node, levels)
-        if known and not every:
+        is_known = _look_down(walk, node, levels)
+        if is_known and not every:
             walk.state[node] = HOLDS
             continue
         if len(walk.bounds) and _is_no_better(walk, walk.bounds[node], levels):
@@ -184,16 +184,16 @@ def walk_on(layout: Layout, sets: Sets, walk: Walk, quota: int, stop: bool, ever
 @inner
 def _look_down(walk: Walk, node: int, levels: Whole) -> bool:
     """Find the levels of a node and what is known from the nodes right below: say whether one of them holds."""
-    rest, known = node, False
+    rest, is_known = node, False
     for place in range(len(levels)):
         levels[place] = rest // walk.strides[place]
         rest -= levels[place] * walk.strides[place]
         if levels[place]:
             below = node - walk.strides[place]
-            known = known or walk.state[below] == HOLDS
+            is_known = is_known or walk.state[below] == HOLDS
             if len(walk.bounds):
                 walk.bounds[node] = max(walk.bounds[node], walk.bounds[below])
-    return known
+    return is_known
 
 
 @inner

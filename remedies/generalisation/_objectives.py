@@ -60,8 +60,8 @@ def objective(frequencies: Frequencies, by: By, *, only_small_broken: bool) -> O
 
 def _class_size(seen: NodeClasses) -> float:
     """Rows that are kept per class. Without the smallest ones classes are larger on average: so it bounds itself."""
-    kept = seen.sizes[~seen.broken]
-    return float(kept.mean()) if len(kept) else math.inf
+    sizes = seen.sizes[~seen.broken]
+    return float(sizes.mean()) if len(sizes) else math.inf
 
 
 def _discernibility(frequencies: Frequencies) -> Objective:
@@ -69,8 +69,8 @@ def _discernibility(frequencies: Frequencies) -> Objective:
     rows = frequencies.rows
 
     def value(seen: NodeClasses) -> float:
-        kept = seen.sizes[~seen.broken].astype(object) if rows > _EXACT else seen.sizes[~seen.broken]
-        return float((kept * kept).sum() + seen.suppressed * rows)
+        sizes = seen.sizes[~seen.broken].astype(object) if rows > _EXACT else seen.sizes[~seen.broken]
+        return float((sizes * sizes).sum() + seen.suppressed * rows)
 
     return Objective(value, BY_SQUARES)
 
@@ -171,10 +171,10 @@ def _kl(frequencies: Frequencies) -> Objective:
 
     def column(place: int, level: int, lost: Floats) -> float:
         nodes, margin = domains[place].nodes[level], margins[place]
-        kept = np.bincount(nodes, weights=margin, minlength=len(nodes)) - lost
-        if not kept.sum():
+        remaining = np.bincount(nodes, weights=margin, minlength=len(nodes)) - lost
+        if not remaining.sum():
             return math.inf
-        spread = (kept / np.maximum(np.bincount(nodes, minlength=len(nodes)), 1))[nodes] / kept.sum()
+        spread = (remaining / np.maximum(np.bincount(nodes, minlength=len(nodes)), 1))[nodes] / remaining.sum()
         share = margin / margin.sum()
         if (spread == 0).any():
             return math.inf

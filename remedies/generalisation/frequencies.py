@@ -181,8 +181,8 @@ def number_rows(columns: Sequence[Whole]) -> Whole:
     for codes in columns:
         several = int(codes.max()) + 1
         if distinct * several > _ROOM:
-            numbers, known = pd.factorize(numbers)
-            distinct = len(known)
+            numbers, combinations = pd.factorize(numbers)
+            distinct = len(combinations)
         numbers = numbers * several + codes
         distinct *= several
     return np.asarray(pd.factorize(numbers)[0], dtype=np.int64)
@@ -196,8 +196,8 @@ def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Co
     """
     import pandas as pd
 
-    codes, known = pd.factorize(column, use_na_sentinel=True)
-    values = scalars_of(known, name)
+    codes, distinct = pd.factorize(column, use_na_sentinel=True)
+    values = scalars_of(distinct, name)
     codes = codes.astype(np.int64)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(values), codes)
@@ -229,10 +229,10 @@ def _ordered(column: pd.Series[Any]) -> tuple[Whole, Sequence[Any]]:
     import pandas as pd
 
     try:
-        codes, known = pd.factorize(column, sort=True, use_na_sentinel=True)
+        codes, distinct = pd.factorize(column, sort=True, use_na_sentinel=True)
     except TypeError:
-        codes, known = pd.factorize(column, use_na_sentinel=True)
-    values: list[Any] = scalars_of(known, column.name)
+        codes, distinct = pd.factorize(column, use_na_sentinel=True)
+    values: list[Any] = scalars_of(distinct, column.name)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(values), codes)
         values.append(None)
@@ -253,20 +253,20 @@ class Rows:
         numbers = np.zeros(len(frequencies.counts), dtype=np.int64)
         for place, domain in enumerate(frequencies.domains):
             pairs = numbers * len(domain.values) + frequencies.codes[:, place]
-            known, numbers = np.unique(pairs, return_inverse=True)
-            self._pairs.append(known)
+            distinct, numbers = np.unique(pairs, return_inverse=True)
+            self._pairs.append(distinct)
         self._first = np.unique(numbers, return_index=True)[1]
 
     def find(self, table: pd.DataFrame) -> Whole:
         """Return the combination of each row: int64 (rows,), UNKNOWN where there is none."""
         numbers = np.zeros(len(table), dtype=np.int64)
-        known = np.ones(len(table), dtype=np.bool_)
+        is_known = np.ones(len(table), dtype=np.bool_)
         for leaves, pairs in zip(self._domains, self._pairs, strict=True):
             codes = leaves.find(table[leaves.column])
             wanted = numbers * leaves.count + codes
             numbers = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-            known &= (codes >= 0) & (pairs[numbers] == wanted)
-        return np.where(known, self._first[numbers], UNKNOWN).astype(np.int64)
+            is_known &= (codes >= 0) & (pairs[numbers] == wanted)
+        return np.where(is_known, self._first[numbers], UNKNOWN).astype(np.int64)
 
 
 class _Leaves:

@@ -104,7 +104,7 @@ def masks(
     leaves = leaves_of(values)
     longest = max(1, *map(len, leaves)) if length is None else length
     left = [max(0, longest - lost) for lost in hide] if hide else list(keep)
-    made = [[_masked(leaf, kept, longest, character=character, side=side) for leaf in leaves] for kept in left]
+    made = [[_masked(leaf, shown, longest, character=character, side=side) for leaf in leaves] for shown in left]
     return with_root(leaves, made, root)
 
 

@@ -138,17 +138,17 @@ class Recoding:
         A class is what reads alike in all columns, NULL as a value of its own.
         """
         result = np.full(len(self.suppressed), -1, dtype=np.int64)
-        kept = ~self.suppressed
-        if kept.any():
-            result[kept] = number_rows([column.numbers[kept] for column in self.columns])
+        is_released = ~self.suppressed
+        if is_released.any():
+            result[is_released] = number_rows([column.numbers[is_released] for column in self.columns])
         return result
 
     def class_sizes(self) -> Whole:
         """Count the rows of each class: int64 (classes,), without the suppressed rows."""
         classes = self.classes()
-        kept = classes >= 0
+        is_released = classes >= 0
         sizes = np.zeros(int(classes.max()) + 1, dtype=np.int64)
-        np.add.at(sizes, classes[kept], self.frequencies.counts[kept])
+        np.add.at(sizes, classes[is_released], self.frequencies.counts[is_released])
         return sizes
 
     def apply(self, table: pd.DataFrame, combinations: Whole) -> pd.DataFrame:
@@ -156,10 +156,10 @@ class Recoding:
 
         `combinations` int64 (rows,): the combination of each row, as `read_table` gives it. The table is not changed.
         """
-        kept = ~self.suppressed[combinations]
-        result, left = table[kept].copy(), combinations[kept]
+        is_released = ~self.suppressed[combinations]
+        result, numbers = table[is_released].copy(), combinations[is_released]
         for column in self.columns:
-            result[column.domain.column] = column.written(result[column.domain.column], left)
+            result[column.domain.column] = column.written(result[column.domain.column], numbers)
         return result
 
 

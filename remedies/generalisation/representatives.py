@@ -62,16 +62,16 @@ def cells_of(recoding: Recoding, place: int) -> ReleasedCells:
     frequencies, column = recoding.frequencies, recoding.columns[place]
     codes, leaves = frequencies.codes[:, place], len(column.domain.values)
     gone = recoding.suppressed
-    kept = np.where(gone, 0, frequencies.counts)
+    counts = np.where(gone, 0, frequencies.counts)
     pairs = column.numbers * leaves + codes
     size = len(column.labels.texts) * leaves
     if size > max(4 * len(pairs), 65_536):
-        known, pairs = np.unique(pairs, return_inverse=True)
+        distinct, pairs = np.unique(pairs, return_inverse=True)
     else:
-        known = np.arange(size)
-    rows = _counted(pairs, kept, len(known))
+        distinct = np.arange(size)
+    rows = _counted(pairs, counts, len(distinct))
     held = np.flatnonzero(rows)
-    leaf, label, rows = known[held] % leaves, known[held] // leaves, rows[held]
+    leaf, label, rows = distinct[held] % leaves, distinct[held] // leaves, rows[held]
     lost = _counted(codes[gone], frequencies.counts[gone], leaves)
     return ReleasedCells(column, leaf, label, rows, lost, lost + _counted(leaf, rows, leaves))
 
@@ -158,8 +158,8 @@ def _middle(span: _Span) -> float:
 
 
 def _span(numbers: Floats) -> _Span | None:
-    known = numbers[~np.isnan(numbers)]
-    return (float(known.min()), float(known.max())) if len(known) else None
+    finite = numbers[~np.isnan(numbers)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else None
 
 
 def _spans(domain: ColumnFrequencies, level: int, lines: Floats) -> Mapping[str | None, _Span]:
@@ -173,10 +173,10 @@ def _spans(domain: ColumnFrequencies, level: int, lines: Floats) -> Mapping[str 
 
 
 def _means(cells: ReleasedCells, numbers: Floats) -> tuple[Floats, float]:
-    order, known = cells.labels.order, ~np.isnan(numbers)
-    rows = np.where(known, cells.total, 0)
-    mean = float(np.average(numbers[known], weights=rows[known]))
-    beside = np.where(known, numbers - mean, 0.0) * rows  # beside the mean, so that sums stay small
+    order, is_number = cells.labels.order, ~np.isnan(numbers)
+    rows = np.where(is_number, cells.total, 0)
+    mean = float(np.average(numbers[is_number], weights=rows[is_number]))
+    beside = np.where(is_number, numbers - mean, 0.0) * rows  # beside the mean, so that sums stay small
     values = _under(cells, beside[order]) / _under(cells, rows[order].astype(np.float64))  # NaN where there is none
     return mean + values, mean
 

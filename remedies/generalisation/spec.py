@@ -362,9 +362,9 @@ def _of_builder(declared: HierarchySpec, level: int) -> str | None:
     if isinstance(declared, DatesSpec):
         return declared.levels[level - 1].value
     if isinstance(declared, MaskSpec):
-        kept, hidden = ("first", "last") if declared.side == "right" else ("last", "first")
+        shown, hidden = ("first", "last") if declared.side == "right" else ("last", "first")
         if declared.keep:
-            return f"{kept} {_counted(declared.keep[level - 1])} kept"
+            return f"{shown} {_counted(declared.keep[level - 1])} kept"
         return f"{hidden} {_counted(declared.hide[level - 1])} hidden"
     return None
 

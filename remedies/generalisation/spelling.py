@@ -122,7 +122,7 @@ def _speller(kind: type) -> _Speller:
         raise Misfit(f"values of type {kind.__name__} have no text; {_EXPECTED}")
     if hasattr(kind, "as_py"):  # a scalar of pyarrow
         return lambda value: text_of(cast("Any", value).as_py())
-    return next((spell for known, spell in _spellers().items() if issubclass(kind, known)), str)
+    return next((spell for base, spell in _spellers().items() if issubclass(kind, base)), str)
 
 
 def _truth(value: object) -> str:

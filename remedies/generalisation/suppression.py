@@ -76,8 +76,8 @@ class Blanks:
 
     def holds(self, recoding: Recoding) -> bool:
         """Look at the classes of a result again."""
-        kept = np.flatnonzero(~recoding.suppressed)
-        return not self._broken(recoding.classes()[kept], kept).any()
+        released = np.flatnonzero(~recoding.suppressed)
+        return not self._broken(recoding.classes()[released], released).any()
 
     def _broken(self, classes: Whole, combinations: Whole) -> Mask:
         """Return of each class whether it is too small or breaks a criterion. `classes`: of some combinations."""

@@ -129,16 +129,16 @@ def measured(
         steps = None if levels is None else int(levels[place])
         columns[name] = _of_column(cells, steps, representative if name in numeric else None)
         most += _most_bits(cells)
-    kept, rows = int(sizes.sum()), int(every[0].total.sum())
-    average = kept / len(sizes) if len(sizes) else None
+    released, rows = int(sizes.sum()), int(every[0].total.sum())
+    average = released / len(sizes) if len(sizes) else None
     return Utilities(
         columns=columns,
         total=_together(list(columns.values()), most),
         rows=rows,
-        rows_suppressed=rows - kept,
+        rows_suppressed=rows - released,
         classes=len(sizes),
         smallest_class=int(sizes.min()) if len(sizes) else None,
-        discernibility=sum(size * size for size in sizes.tolist()) + (rows - kept) * rows,
+        discernibility=sum(size * size for size in sizes.tolist()) + (rows - released) * rows,
         average_class_size=average,
         class_size_by_k=None if average is None or k is None else average / k,
         representative=representative,

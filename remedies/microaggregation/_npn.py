@@ -159,13 +159,13 @@ def _new_search(m: int) -> _Search:
 @inner
 def _left(leaves: Leaves) -> npt.NDArray[np.int64]:
     """Return the records that were not taken out."""
-    kept = np.empty(leaves.filled.sum(), np.int64)
+    records = np.empty(leaves.filled.sum(), np.int64)
     many = 0
     for leaf in range(leaves.filled.size):
         for slot in range(leaves.filled[leaf]):
-            kept[many] = leaves.record[leaf, slot]
+            records[many] = leaves.record[leaf, slot]
             many += 1
-    return kept
+    return records
 
 
 @inner

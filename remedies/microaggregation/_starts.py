@@ -104,8 +104,8 @@ def _look_around(
 @reordered_inner
 def _remember(Z: Rows, record: int, other: int, near: npt.NDArray[np.int32], gap: Rows) -> None:
     slot = near.shape[1] - 1
-    for known in range(slot + 1):
-        if near[record, known] == other:
+    for place in range(slot + 1):
+        if near[record, place] == other:
             return
     apart = distance(Z, record, Z, other)
     if apart >= gap[record, slot]:

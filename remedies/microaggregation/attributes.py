@@ -146,11 +146,11 @@ class Nominal:
 
         Only the 63 most frequent names have an axis of their own; all others, far apart from these, share one.
         """
-        known = np.bincount(self.codes[~self.missing].astype(np.int64), minlength=self.levels)
-        if np.count_nonzero(known) < 2:
+        counts = np.bincount(self.codes[~self.missing].astype(np.int64), minlength=self.levels)
+        if np.count_nonzero(counts) < 2:
             return np.empty((len(codes), 0))
         axis = np.full(self.levels, _OWN_AXES, dtype=np.int64)
-        frequent = np.lexsort((np.arange(self.levels), -known))[:_OWN_AXES]
+        frequent = np.lexsort((np.arange(self.levels), -counts))[:_OWN_AXES]
         axis[frequent] = np.arange(len(frequent))
         axes = np.zeros((len(codes), int(axis.max()) + 1))
         axes[np.arange(len(codes)), axis[codes.astype(np.int64)]] = np.sqrt(0.5)
@@ -186,8 +186,8 @@ def ordinal(column: pd.Series[Any], levels: Sequence[Any] | None) -> Ordinal:
     Raises:
         Misfit: values that are no level, or that have no order.
     """
-    codes, missing, known = _codes(column, levels)
-    return Ordinal(str(column.name), codes, missing, len(known), _writer(column, known))
+    codes, missing, categories = _codes(column, levels)
+    return Ordinal(str(column.name), codes, missing, len(categories), _writer(column, categories))
 
 
 def nominal(column: pd.Series[Any]) -> Nominal:
@@ -196,8 +196,8 @@ def nominal(column: pd.Series[Any]) -> Nominal:
     Raises:
         Misfit: values that cannot be compared.
     """
-    codes, missing, known = _codes(column, None)
-    return Nominal(str(column.name), codes, missing, len(known), _writer(column, known))
+    codes, missing, categories = _codes(column, None)
+    return Nominal(str(column.name), codes, missing, len(categories), _writer(column, categories))
 
 
 def _z_scores(codes: Floats, values: Floats) -> Floats:
@@ -213,23 +213,24 @@ def _codes(column: pd.Series[Any], levels: Sequence[Any] | None) -> tuple[Floats
 
     missing: Mask = column.isna().to_numpy()
     if levels is None and isinstance(column.dtype, pd.CategoricalDtype):
-        codes, known = column.cat.codes.to_numpy(), column.cat.categories
+        codes, categories = column.cat.codes.to_numpy(), column.cat.categories
     elif levels is None:
         try:
-            codes, known = pd.factorize(column, sort=True)
+            codes, categories = pd.factorize(column, sort=True)
         except TypeError:
             raise Misfit(
                 f"column '{column.name}' holds values that cannot be compared; expected text or numbers"
             ) from None
     else:
-        known = _levels(column, levels)
-        codes = known.get_indexer(pd.Index(column.astype(object)))
+        categories = _levels(column, levels)
+        codes = categories.get_indexer(pd.Index(column.astype(object)))
         unknown = int((codes[~missing] < 0).sum())
         if unknown:
             raise Misfit(
-                f"column '{column.name}' holds {unknown} values that are none of its {len(known)} levels; name them all"
+                f"column '{column.name}' holds {unknown} values that are none of its {len(categories)} levels; "
+                "name them all"
             )
-    return np.where(missing, 0, codes).astype(np.float64), missing, known
+    return np.where(missing, 0, codes).astype(np.float64), missing, categories
 
 
 def _levels(column: pd.Series[Any], levels: Sequence[Any]) -> Any:
@@ -243,12 +244,12 @@ def _levels(column: pd.Series[Any], levels: Sequence[Any]) -> Any:
         raise Misfit(f"the levels of column '{column.name}' are not of its type, {kind}") from None
 
 
-def _writer(column: pd.Series[Any], known: Any) -> Callable[[Floats, Mask], pd.Series[Any]]:
+def _writer(column: pd.Series[Any], categories: Any) -> Callable[[Floats, Mask], pd.Series[Any]]:
     import pandas as pd
 
     def write(codes: Floats, missing: Mask) -> pd.Series[Any]:
         cells = np.full(len(codes), None, dtype=object)
-        cells[~missing] = known.astype(object).take(codes[~missing].astype(np.int64))
+        cells[~missing] = categories.astype(object).take(codes[~missing].astype(np.int64))
         return pd.Series(cells, index=column.index, name=column.name, dtype=column.dtype)
 
     return write

@@ -245,10 +245,10 @@ class _Moments:
         self._low, self._high = np.minimum(self._low, block.min(axis=0)), np.maximum(self._high, block.max(axis=0))
         self.rows = rows
         keys = np.concatenate([self._keys, self._dice.random(len(block))])
-        kept = np.sort(np.argsort(keys, kind="stable")[:_SAMPLE])
-        own = kept[kept < len(self._keys)], kept[kept >= len(self._keys)] - len(self._keys)
+        smallest = np.sort(np.argsort(keys, kind="stable")[:_SAMPLE])
+        own = smallest[smallest < len(self._keys)], smallest[smallest >= len(self._keys)] - len(self._keys)
         self._sample = np.concatenate([self._sample[own[0]], block[own[1]]])
-        self._keys = keys[kept]
+        self._keys = keys[smallest]
 
     def scheme(self, depth: int, sweeps: int, seed: int) -> Scheme:
         """Make the scheme.

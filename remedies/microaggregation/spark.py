@@ -271,8 +271,8 @@ def _sample(keyed: DataFrame, at: Sequence[int], most: int) -> Floats:
     names = [f"c{place}" for place in at]
     mixed = sql.xxhash64(sql.col("hash"))  # independent of the parts, which are taken by the hash itself
     rows = keyed.select(*(sql.col(name).cast("double") for name in names), mixed.alias("mixed"))
-    kept = rows.orderBy("mixed", *names).limit(most).drop("mixed")
-    return np.asarray([tuple(row) for row in kept.collect()], dtype=np.float64)
+    sample = rows.orderBy("mixed", *names).limit(most).drop("mixed")
+    return np.asarray([tuple(row) for row in sample.collect()], dtype=np.float64)
 
 
 def _homes(keyed: DataFrame, at: Sequence[int], scheme: Scheme, *, least: int) -> Iterator[Whole]:

@@ -185,9 +185,9 @@ def _carry_over(
         b = now_is[old] if old >= 0 else -1
         if b < 0 or at == len(settled):
             continue
-        known = False
+        is_settled = False
         for other in range(fresh):
-            known = known or settled[other] == b
-        if not known:
+            is_settled = is_settled or settled[other] == b
+        if not is_settled:
             settled[at] = b
             at += 1

@@ -242,7 +242,7 @@ def compare_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: date
 
     def totals(window: Window, measured: tuple[Downtime, Fraction | None]) -> DowntimeTotals:
         downtime, cost = measured
-        return totals_of(project, downtime, cost, known=downtime.n > 0 or _was_watched(project, tx, window, now))
+        return totals_of(project, downtime, cost, is_known=downtime.n > 0 or _was_watched(project, tx, window, now))
 
     so_far = Window(start, start + passed)
     last_so_far = Window(last.start_us, min(last.start_us + passed, last.end_us))

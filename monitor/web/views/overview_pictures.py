@@ -117,8 +117,8 @@ def _is_known(project: Project, tx: ReadTransaction, week: Week, now: datetime) 
     """Check whether a week without incidents may have been good: they are kept, and some check could be evaluated."""
     if week.end <= kept_since(project.config, now):
         return False
-    kept = week.start >= now - project.config.storage.keep_measurements
-    return not kept or tx.results.any_evaluated(week.start, week.end)
+    is_retained = week.start >= now - project.config.storage.keep_measurements
+    return not is_retained or tx.results.any_evaluated(week.start, week.end)
 
 
 def _observed(

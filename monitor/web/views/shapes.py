@@ -78,7 +78,7 @@ class DowntimeTotals(Shape):
     cost: Amount
 
 
-def totals_of(project: Project, downtime: Downtime, cost: Fraction | None, *, known: bool = True) -> DowntimeTotals:
+def totals_of(project: Project, downtime: Downtime, cost: Fraction | None, *, is_known: bool = True) -> DowntimeTotals:
     """Return figures as a model."""
     figures = {
         "undetected_h": downtime.undetected,
@@ -90,9 +90,9 @@ def totals_of(project: Project, downtime: Downtime, cost: Fraction | None, *, kn
     return DowntimeTotals(
         start=from_us(downtime.window.start_us),
         end=from_us(downtime.window.end_us),
-        n=downtime.n if known else None,
-        **{name: as_hours(value) if known else None for name, value in figures.items()},
-        cost=Amount.of(project, cost if known else None),
+        n=downtime.n if is_known else None,
+        **{name: as_hours(value) if is_known else None for name, value in figures.items()},
+        cost=Amount.of(project, cost if is_known else None),
     )
 
 
