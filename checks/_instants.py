@@ -280,26 +280,26 @@ def reading_of(measurement: Measurement, column: str, measured: str) -> Reading 
     return readings[0]
 
 
-def moment_of(seen: object, zone: str, *, not_after: datetime) -> datetime | None:
+def moment_of(value: object, zone: str, *, not_after: datetime) -> datetime | None:
     """Return a value of a time column, as a driver returns it, as a moment in UTC; None if it names no moment.
 
     A wall clock that its zone shows twice is read as the latest moment that is not after `not_after`.
     """
-    if isinstance(seen, str):
+    if isinstance(value, str):
         try:
-            seen = datetime.fromisoformat(seen)
+            value = datetime.fromisoformat(value)
         except ValueError:  # such as -infinity
             return None
-    if isinstance(seen, date) and not isinstance(seen, datetime):
-        seen = datetime(seen.year, seen.month, seen.day)  # noqa: DTZ001 - its zone follows
-    if not isinstance(seen, datetime):
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - its zone follows
+    if not isinstance(value, datetime):
         return None
-    if seen.tzinfo is not None:
-        return seen.astimezone(UTC)
+    if value.tzinfo is not None:
+        return value.astimezone(UTC)
     try:
-        return read_local_time(seen, ZoneInfo(zone), not_after=not_after)
+        return read_local_time(value, ZoneInfo(zone), not_after=not_after)
     except OverflowError:  # a sentinel such as 0001-01-01 in a zone east of UTC
-        return seen.replace(tzinfo=UTC)
+        return value.replace(tzinfo=UTC)
 
 
 def placed(limit: date, clock: ZonedReading, zone: str | None) -> datetime | None:

@@ -62,7 +62,7 @@ def from_bad_rows(measurement: Measurement, *more: object) -> Occurrence | None:
     if measurement.loaded_at is None:
         return None
     zone = measurement.zones.of(measurement.loaded_at)
-    moments = [as_utc(seen, zone) for seen in (measurement.values.get("first_bad_load"), *more)]
+    moments = [as_utc(time, zone) for time in (measurement.values.get("first_bad_load"), *more)]
     current_moments = [moment for moment in moments if moment is not None]
     return Occurrence(min(current_moments), OccurrenceMethod.BAD_ROWS) if current_moments else None
 

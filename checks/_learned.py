@@ -45,8 +45,8 @@ def same_weekday(weeks: int) -> Earlier:
 
 def median_of(history: Sequence[PastMeasurement], name: str) -> Fraction | None:
     """Return the median of an observed number over the measurements that were asked for by age; None without any."""
-    seen = (exact(past.observed.get(name)) for past in history if past.age is not None)
-    entries = [number for number in seen if number is not None]
+    values = (exact(past.observed.get(name)) for past in history if past.age is not None)
+    entries = [number for number in values if number is not None]
     return median(entries) if entries else None
 
 

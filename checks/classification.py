@@ -56,13 +56,13 @@ class Classification(CheckParameters):
         """Fail when a column is not classified; a classified one that is not there is a warning."""
         classified = set(measurement.values["classified"])
         unclassified = [name for name in measurement.columns if name not in classified]
-        gone = sorted(classified - set(measurement.columns))
-        observed: dict[str, Json] = {"unclassified": unclassified, "gone": gone}
+        missing = sorted(classified - set(measurement.columns))
+        observed: dict[str, Json] = {"unclassified": unclassified, "gone": missing}
         expected: dict[str, Json] = {"unclassified": []}
         if unclassified:
             return Outcome(Status.FAIL, _UNCLASSIFIED.given(columns=unclassified), observed, expected)
-        if gone:
-            return Outcome(Status.WARN, _GONE.given(columns=gone), observed, expected)
+        if missing:
+            return Outcome(Status.WARN, _GONE.given(columns=missing), observed, expected)
         return Outcome(Status.PASS, _ALL, observed, expected)
 
 

@@ -124,8 +124,8 @@ class Freshness(LearnsLimits):
             return reading
         zone = "UTC" if reading == "utc" else self.timezone or measurement.zones.of(self.column) or "UTC"
         future = measurement.number(f"future_{reading}")
-        seen = measurement.values[f"newest_{reading}"]
-        if seen is None:
+        value = measurement.values[f"newest_{reading}"]
+        if value is None:
             message = Message(
                 "all {future:count} rows have future timestamps",
                 {"future": future},
@@ -133,7 +133,7 @@ class Freshness(LearnsLimits):
                 counted="future",
             )
             return Outcome(Status.FAIL, message, _observe(None, future), self._expects)
-        newest = moment_of(seen, zone, not_after=measurement.measured_at + self.skew)
+        newest = moment_of(value, zone, not_after=measurement.measured_at + self.skew)
         if newest is None:
             text = "the newest value of {column} is not a valid timestamp"
             return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": self.column}), _observe(None, future))

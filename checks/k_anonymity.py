@@ -138,9 +138,9 @@ class KAnonymityCheck(SizesParameters):
         merged = _merged(measurement)
         if merged:
             request["normalised"] = sizes_with(merged)
-        wanted = {name: answer for name, answer in request.items() if name not in tables}
-        if wanted:
-            return Wants(classes=_questions(names, wanted))
+        pending = {name: answer for name, answer in request.items() if name not in tables}
+        if pending:
+            return Wants(classes=_questions(names, pending))
         remaining = {name: rows for name, rows in tables.items() if not name.startswith(_VALUES)}
         values = {"rows": sizes.rows, "quasi_identifiers": names, "floats": floats, "spelled": merged is not None}
         return replace(measurement, tables=remaining, values=values)

@@ -101,14 +101,14 @@ class LinkageCheck(CheckParameters):
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, those that are complete, and by one join how many have one match, two, and so on."""
-        there = Context(context.references[self.auxiliary], context.dialect, context.now)
-        columns = [self._shared(context, there, names) for names in self._pairs.items()]
-        own, other, people = context.filtered, there.table, {}
+        auxiliary = Context(context.references[self.auxiliary], context.dialect, context.now)
+        columns = [self._shared(context, auxiliary, names) for names in self._pairs.items()]
+        own, other, people = context.filtered, auxiliary.table, {}
         if self.entity is not None:
             ((own_key, other_key),) = (
                 {self.entity: self.entity} if isinstance(self.entity, str) else self.entity
             ).items()
-            people = {"person": context.column(own_key), "target": self._theirs(there, other_key)}
+            people = {"person": context.column(own_key), "target": self._theirs(auxiliary, other_key)}
         records = complete((own, other), columns, **people)
         links = linked_records(records) if self.entity is None else linked_persons(records, self.at_least)
         return Wants(
@@ -117,41 +117,44 @@ class LinkageCheck(CheckParameters):
                 "complete": context.count(_all_known([column.own.known for column in columns])),
                 **_evidence("own", [column.own.evidence for column in columns]),
             },
-            {"auxiliary": self._auxiliary(there, columns, people.get("target")), "links": links},
+            {"auxiliary": self._auxiliary(auxiliary, columns, people.get("target")), "links": links},
         )
 
-    def _shared(self, context: Context, there: Context, names: tuple[str, str]) -> SharedColumn:
+    def _shared(self, context: Context, auxiliary: Context, names: tuple[str, str]) -> SharedColumn:
         context.column(names[0])
-        self._theirs(there, names[1])
-        return shared_column(context, there, names, self.tolerance.get(names[0]))
+        self._theirs(auxiliary, names[1])
+        return shared_column(context, auxiliary, names, self.tolerance.get(names[0]))
 
-    def _theirs(self, there: Context, name: str) -> ir.Column:
+    def _theirs(self, context: Context, name: str) -> ir.Column:
         try:
-            return there.column(name)
+            return context.column(name)
         except Misconfigured as error:
             raise Misconfigured(f"{self.auxiliary}: {error}") from None
 
-    def _auxiliary(self, there: Context, columns: Sequence[SharedColumn], target: ir.Column | None) -> ir.Table:
-        counted = {"rows": there.rows, "complete": there.count(_all_known([column.other.known for column in columns]))}
+    def _auxiliary(self, context: Context, columns: Sequence[SharedColumn], target: ir.Column | None) -> ir.Table:
+        counted = {
+            "rows": context.rows,
+            "complete": context.count(_all_known([column.other.known for column in columns])),
+        }
         persons = {} if target is None else {"persons": target.nunique()}
-        return there.table.aggregate(
+        return context.table.aggregate(
             **counted, **persons, **_evidence("other", [column.other.evidence for column in columns])
         )
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more than the share allowed has one and only one match."""
-        there = measurement.tables["auxiliary"][0]
+        auxiliary = measurement.tables["auxiliary"][0]
         for at, names in enumerate(self._pairs.items()):
             problem = unreadable(
-                _with_prefix(measurement.values, f"own{at}_"), _with_prefix(there, f"other{at}_"), names
+                _with_prefix(measurement.values, f"own{at}_"), _with_prefix(auxiliary, f"other{at}_"), names
             )
             if problem is not None:
                 return problem
         rows, complete_rows = measurement.number("rows"), measurement.number("complete")
         observed: dict[str, Json] = {"rows": rows, "null_rows": rows - complete_rows}
-        observed |= {"auxiliary_rows": int(there["rows"] or 0)}
-        total = rows if self.entity is None else int(there["persons"] or 0)
-        if not int(there["complete"] or 0) or not total:
+        observed |= {"auxiliary_rows": int(auxiliary["rows"] or 0)}
+        total = rows if self.entity is None else int(auxiliary["persons"] or 0)
+        if not int(auxiliary["complete"] or 0) or not total:
             return unknown(UnknownReason.NO_DATA, _NOBODY.given(table=self.auxiliary), observed)
         counted = [tuple(int(row[key]) for key in _COUNTS) for row in measurement.tables["links"]]
         result = Linkage.of(((item[0], item[1], item[2]) for item in counted), rows=total)

@@ -72,19 +72,19 @@ class Range(TakesSample, TakesSegments):
                 f"'sample' needs times in '{self.column}', not texts: one that is none may not be drawn"
             )
         times, zone = time_column(context, self.column), context.zones.of(self.column)
-        wanted, limits = dict(times.evidence), (self.min, self.max)
+        aggregates, limits = dict(times.evidence), (self.min, self.max)
         for clock in times.clocks:
             low, high = (placed(limit, clock, zone) if isinstance(limit, date) else None for limit in limits)
             if (low is None) == (self.min is None) and (high is None) == (self.max is None):
                 outside = self._outside(partial(_compared, times.value), low, high)
                 counted = {"violations": context.count(outside), **context.first_bad_load(outside)}
-                wanted |= {f"{name}_{clock.reading}": value for name, value in counted.items()}
-        if not any(f"violations_{clock.reading}" in wanted for clock in times.clocks):
+                aggregates |= {f"{name}_{clock.reading}": value for name, value in counted.items()}
+        if not any(f"violations_{clock.reading}" in aggregates for clock in times.clocks):
             raise Misconfigured(
                 f"column '{self.column}' and its limits must both have a time zone or both have none; declare the "
                 "column's time zone, or write the limits in the form of the column, with or without an offset"
             )
-        return wanted
+        return aggregates
 
     def _outside(self, compare: Callable[[Any, Any], ir.BooleanValue], low: Any, high: Any) -> ir.BooleanValue:
         parts = []

@@ -80,9 +80,9 @@ class Reconcile(CheckParameters):
     def wants(self, context: Context) -> Wants:
         """Request the aggregate here, and for the other one by a statement of its own."""
         other = context.references[self.against.table]
-        there = Context(other, context.dialect, context.now)
+        other_context = Context(other, context.dialect, context.now)
         try:
-            other_aggregates = aggregate(there, self._other_aggregate, self._other_column)
+            other_aggregates = aggregate(other_context, self._other_aggregate, self._other_column)
         except Misconfigured as error:
             raise Misconfigured(f"{self.against.table}: {error}") from None
         aggregates = aggregate(context, self.aggregate, self.column)

@@ -83,11 +83,11 @@ class ReidentificationBySubset(CheckParameters):
         return replace(measurement, values={"rows": rows, "names": names})
 
     def _level(self, names: Sequence[str], level: int, separations: dict[tuple[str, ...], Separation]) -> Wants:
-        asked = {
+        answers = {
             _label(names, current_names): partial(_told_apart, current_names)
             for current_names in level_of(names, level, separations)
         }
-        return Wants(classes={label: ClassQuestion(tuple(names), answer) for label, answer in asked.items()})
+        return Wants(classes={label: ClassQuestion(tuple(names), answer) for label, answer in answers.items()})
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a set singles out more than the share allowed; the smallest such set is named."""

@@ -132,14 +132,14 @@ class Schema(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a column is missing, of another type, in the wrong place, or not expected."""
-        seen = {name: kind.removeprefix("!") for name, kind in measurement.columns.items()}
-        observed: dict[str, Json] = {"columns": seen, "order": list(seen)}
+        columns = {name: kind.removeprefix("!") for name, kind in measurement.columns.items()}
+        observed: dict[str, Json] = {"columns": columns, "order": list(columns)}
         agreed = self._agreed(history)
         if agreed is None:
             text = "no baseline yet; the first stored run records these {columns:count} columns as accepted"
             observed |= {"missing": None, "extra": None, "changed": None}
-            return unknown(UnknownReason.NO_DATA, Message(text, {"columns": len(seen)}), observed)
-        drift = _compare(seen, agreed.types, agreed.order if self.order else None)
+            return unknown(UnknownReason.NO_DATA, Message(text, {"columns": len(columns)}), observed)
+        drift = _compare(columns, agreed.types, agreed.order if self.order else None)
         unexpected = drift.extra if self.extra == "forbid" else ()
         observed |= {"missing": drift.missing, "extra": drift.extra, "changed": drift.changed}
         expected: dict[str, Json] = {"columns": agreed.display_number, "extra": self.extra, "order": self.order}
@@ -182,18 +182,18 @@ class _Drift:
     reordered: bool
 
 
-def _compare(seen: Mapping[str, str], agreed: Mapping[str, str | None], order: Sequence[str] | None) -> _Drift:
-    common = [name for name in agreed if name in seen]
+def _compare(columns: Mapping[str, str], agreed: Mapping[str, str | None], order: Sequence[str] | None) -> _Drift:
+    common = [name for name in agreed if name in columns]
     return _Drift(
-        missing=[name for name in agreed if name not in seen],
-        extra=[name for name in seen if name not in agreed],
+        missing=[name for name in agreed if name not in columns],
+        extra=[name for name in columns if name not in agreed],
         changed=[
-            {"column": name, "expected": kind, "observed": seen[name]}
+            {"column": name, "expected": kind, "observed": columns[name]}
             for name, kind in agreed.items()
-            if kind is not None and name in seen and not is_of_type(seen[name], kind)
+            if kind is not None and name in columns and not is_of_type(columns[name], kind)
         ],
         reordered=order is not None
-        and [name for name in order if name in seen] != [name for name in seen if name in common],
+        and [name for name in order if name in columns] != [name for name in columns if name in common],
     )
 
 

@@ -159,16 +159,16 @@ class TClosenessCheck(CheckParameters):
         unknown = sorted(set(self.reference_columns) - set(columns))
         if unknown:
             raise Misconfigured(f"'{unknown[0]}' is not a sensitive column{did_you_mean(unknown[0], columns)}")
-        wanted = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
+        limits = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
         class_questions: dict[str, ClassQuestion] = {}
         for name in columns:
             values: Values = own_values
             far, is_strange = self._distance(context, name, tree)
-            class_questions[f"{_OWN}{name}"] = ClassQuestion(names, closeness_of(name, wanted, far(values)), (name,))
+            class_questions[f"{_OWN}{name}"] = ClassQuestion(names, closeness_of(name, limits, far(values)), (name,))
             if self.reference is not None:
                 values = self._values(context, name, self.reference)
                 class_questions[f"{_REFERENCE}{name}"] = ClassQuestion(
-                    names, closeness_of(name, wanted, far(values)), (name,)
+                    names, closeness_of(name, limits, far(values)), (name,)
                 )
             if is_strange is not None:
                 class_questions[f"{_STRANGERS}{name}"] = ClassQuestion(

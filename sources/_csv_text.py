@@ -248,16 +248,16 @@ def _refuse_one_column(path: Path, text: CsvText, layout: CsvLayout, declared: b
     """
     others = [item for item in _DELIMITERS if item != layout.delimiter]
     for delimiter in others if declared else (*others, *_RARE_DELIMITERS):
-        seen = _Sample.of(path, text, replace(layout, delimiter=delimiter))
+        sample = _Sample.of(path, text, replace(layout, delimiter=delimiter))
         common = delimiter in _DELIMITERS
-        if seen.fault is not None and not seen.width and common and not declared:
-            raise seen.fault  # a quote in the first row hides the delimiter
-        widths = {seen.width} | seen.below
-        if len(seen.below) == 1 and max(widths) > 1 and (len(widths) == 1 or (common and seen.width == 1)):
-            width = max(seen.below)
+        if sample.fault is not None and not sample.width and common and not declared:
+            raise sample.fault  # a quote in the first row hides the delimiter
+        widths = {sample.width} | sample.below
+        if len(sample.below) == 1 and max(widths) > 1 and (len(widths) == 1 or (common and sample.width == 1)):
+            width = max(sample.below)
             expected = f"{layout.delimiter!r} (csv.delimiter)" if declared else ", ; tab or |"
             reason = f"no cells separated by {expected}; {delimiter!r} separates each row into {width}"
-            line = seen.line + (seen.width == 1)
+            line = sample.line + (sample.width == 1)
             raise CsvFault(reason, f"declare csv.delimiter: {delimiter!r}, or ',' if it is one column", line)
 
 

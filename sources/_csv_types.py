@@ -65,8 +65,8 @@ def _each(
 ) -> Iterator[tuple[str, Any]]:
     """Yield each column with what an aggregate of it is."""
     if names:
-        asked = rows.aggregate(**{f"c{place}": aggregate(rows[name]) for place, name in enumerate(names)})
-        values = connection.execute(str(ibis.to_sql(asked, dialect="duckdb"))).fetchone()
+        totals = rows.aggregate(**{f"c{place}": aggregate(rows[name]) for place, name in enumerate(names)})
+        values = connection.execute(str(ibis.to_sql(totals, dialect="duckdb"))).fetchone()
         yield from zip(names, values or (), strict=True)
 
 

@@ -38,9 +38,9 @@ def _wrong_letters(name: str, other: str) -> int:
     rows = [list(range(len(other) + 1))]
     for i, letter in enumerate(name, start=1):
         row = [i]
-        for j, wanted in enumerate(other, start=1):
-            cost = min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and (letter, name[i - 2]) == (other[j - 2], wanted):
+        for j, other_letter in enumerate(other, start=1):
+            cost = min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (letter != other_letter))
+            if i > 1 and j > 1 and (letter, name[i - 2]) == (other[j - 2], other_letter):
                 cost = min(cost, rows[-2][j - 2] + 1)
             row.append(cost)
         rows.append(row)

@@ -117,9 +117,9 @@ class Files(DuckdbSource):
 
     def _source_error_of(self, error: duckdb.Error) -> SourceError:
         # Never Unreachable: one file that fails says nothing about the tables of the others.
-        gone = [path for files in self._files.values() for path in files if not path.is_file()]
-        if gone and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
-            return TableNotFound(self._error_text(f"'{gone[0].name}' was removed while checks were running", error))
+        removed = [path for files in self._files.values() for path in files if not path.is_file()]
+        if removed and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
+            return TableNotFound(self._error_text(f"'{removed[0].name}' was removed while checks were running", error))
         if (text_of_column := self._parquet.fault_of(error)) is not None:
             return QueryFailed(f"source '{self.name}': {text_of_column}")
         unreadable = isinstance(error, (duckdb.InvalidInputException, duckdb.ConversionException))
@@ -249,8 +249,8 @@ class Files(DuckdbSource):
         except PACKED_FAULTS as error:
             raise QueryFailed(self._error_text(f"'{path.name}' is truncated or not gzip-compressed", error)) from None
         except FileNotFoundError as error:
-            gone = f"'{path.name}' was removed while checks were running"
-            raise TableNotFound(self._error_text(gone, error)) from None
+            message = f"'{path.name}' was removed while checks were running"
+            raise TableNotFound(self._error_text(message, error)) from None
         except PermissionError as error:
             raise PermissionDenied(
                 self._error_text(f"'{path.name}' cannot be read: permission denied", error)

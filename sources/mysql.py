@@ -100,7 +100,7 @@ class MySql(EngineSource):
             return MySqlBackend.from_connection(self._connection)
 
     def _list(self) -> Iterable[CatalogueEntry]:
-        return (CatalogueEntry("", schema, name, bare=bool(here)) for schema, name, here in self._ask(_CATALOGUE).cells)
+        return (CatalogueEntry("", schema, name, bare=bool(bare)) for schema, name, bare in self._ask(_CATALOGUE).cells)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         return table_of(self._backend, schema=entry.schema, name=entry.table)

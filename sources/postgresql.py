@@ -92,13 +92,13 @@ class Postgresql(EngineSource):
     @property
     def _settings(self) -> dict[str, str]:
         given = conninfo_to_dict(self._url).get("options")
-        wanted = {
+        settings = {
             "default_transaction_read_only": "on",
             "statement_timeout": _ms(self.query_timeout),
             "lock_timeout": _ms(self._spec.lock_timeout),
             "TimeZone": "UTC",
         }
-        options = [f"-c {name}={value}" for name, value in wanted.items()]
+        options = [f"-c {name}={value}" for name, value in settings.items()]
         return {
             "options": " ".join([str(given), *options] if given else options),  # of one setting the last word holds
             "connect_timeout": str(max(2, math.ceil(self._spec.connect_timeout.total_seconds()))),  # libpq's least is 2

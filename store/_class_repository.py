@@ -74,8 +74,8 @@ class ClassCountReader(Repository):
 
     def known_counts(self, subjects: Iterable[str]) -> dict[str, KnownCounts]:
         """Return what a look must know of the counts that are kept, by subject."""
-        wanted = any_of(self._connection, subjects, "subject")
-        states = select(_STATE).where(_IS_CURRENT, _STATE.c.subject.in_(wanted))
+        batch = any_of(self._connection, subjects, "subject")
+        states = select(_STATE).where(_IS_CURRENT, _STATE.c.subject.in_(batch))
         return {row.subject: self._known(row) for row in self._connection.execute(states)}
 
     def subjects(self) -> set[str]:
@@ -85,8 +85,8 @@ class ClassCountReader(Repository):
 
     def closed_parts(self, tables: Iterable[str]) -> dict[str, ClosedPart]:
         """Return what is kept of the rows of tables that are no longer read, by table."""
-        wanted = any_of(self._connection, tables, "name")
-        rows = self._connection.execute(select(*columns_of(ClosedPartRow)).where(_CLOSED.c.name.in_(wanted)))
+        batch = any_of(self._connection, tables, "name")
+        rows = self._connection.execute(select(*columns_of(ClosedPartRow)).where(_CLOSED.c.name.in_(batch)))
         return {row.name: _closed_part(row) for row in rows}
 
     def sizes(self, state: int) -> dict[int, int]:
@@ -126,8 +126,8 @@ class ClassCountWriter(ClassCountReader):
 
     def shards_in(self, draft: Draft, part: bytes, numbers: Sequence[int]) -> list[Shard]:
         """Return some shards of a part as they hold, by number; none that is not there."""
-        asked = any_of(self._connection, numbers, "shard_number")
-        result = self._shards(draft.state).where(_COUNT.c.part == part, _COUNT.c.shard.in_(asked))
+        batch = any_of(self._connection, numbers, "shard_number")
+        result = self._shards(draft.state).where(_COUNT.c.part == part, _COUNT.c.shard.in_(batch))
         rows = self._connection.execute(result.order_by(_COUNT.c.shard))
         return [
             Shard(
@@ -207,8 +207,8 @@ class ClassCountWriter(ClassCountReader):
         draft = staged.draft
         this_one = [_STATE.c.id == draft.state, _STATE.c.draft == draft.number, _STATE.c.version == draft.version]
         if draft.is_first:
-            others = (_STATE.c.subject == staged.subject, _IS_CURRENT)
-            self._connection.execute(update(_STATE).where(*others).values(is_current=False))
+            current = (_STATE.c.subject == staged.subject, _IS_CURRENT)
+            self._connection.execute(update(_STATE).where(*current).values(is_current=False))
         else:
             this_one.append(_IS_CURRENT)
         never = (*draft.aborted, *range(draft.version + 1, draft.number))
@@ -217,8 +217,8 @@ class ClassCountWriter(ClassCountReader):
         if self._connection.execute(update(_STATE).where(*this_one).values(new)).rowcount == 0:
             return False
         if not draft.is_first:
-            gone = [part.name for part in staged.change.parts if not part.rows]
-            for name in gone:
+            empty = [part.name for part in staged.change.parts if not part.rows]
+            for name in empty:
                 self._connection.execute(delete(_PART).where(_PART.c.state == draft.state, _PART.c.name == name))
             self.add_parts(draft, part_rows(staged.change))
         if staged.is_folded:

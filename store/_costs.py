@@ -37,26 +37,26 @@ class CostReader(Repository):
 
     def of_table(self, table: str, first: date, last: date) -> dict[date, Spending]:
         """Return what the runs of a table cost on each day from a day to another that had one."""
-        wanted = (_C.table_name == table, _C.day >= first.isoformat(), _C.day <= last.isoformat())
+        conditions = (_C.table_name == table, _C.day >= first.isoformat(), _C.day <= last.isoformat())
         results: dict[date, Spending] = {}
-        for day, *figures in self._connection.execute(select(_C.day, *_FIGURES).where(*wanted).order_by(_C.day)):
+        for day, *figures in self._connection.execute(select(_C.day, *_FIGURES).where(*conditions).order_by(_C.day)):
             key = date.fromisoformat(day)
             results[key] = results.get(key, Spending()) + _spending(figures)
         return results
 
     def expected(self, tables: Iterable[str]) -> dict[str, Spending]:
         """Return what a run of each table is expected to cost: the mean of its newest day; none that never ran."""
-        wanted = given(self._connection, ((table,) for table in tables), ["table_name"])
+        keys = given(self._connection, ((table,) for table in tables), ["table_name"])
         newest = (
             select(_C.day)
-            .where(_C.table_name == wanted.c.table_name)
+            .where(_C.table_name == keys.c.table_name)
             .order_by(_C.day.desc())
             .limit(1)
-            .correlate(wanted)
+            .correlate(keys)
             .scalar_subquery()
         )
         rows = select(_C.table_name, *_FIGURES).join_from(
-            wanted, DailyCostRow.__table__, (_C.table_name == wanted.c.table_name) & (_C.day == newest)
+            keys, DailyCostRow.__table__, (_C.table_name == keys.c.table_name) & (_C.day == newest)
         )
         results: dict[str, Spending] = {}
         for table, *figures in self._connection.execute(rows):

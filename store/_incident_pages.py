@@ -67,8 +67,8 @@ def read_slice(
     """Return the incidents next to a place: older ones, or those that are newer than it."""
     forward = newer_than is not None
     start = newer_than if forward else older_than
-    asked = replace(incident_filter, limit=None)
-    plan = _Plan(connection, asked, start, forward=forward)
+    unlimited = replace(incident_filter, limit=None)
+    plan = _Plan(connection, unlimited, start, forward=forward)
     places = plan.collected(size + 1) if plan.is_few else plan.passed(size + 1)
     more = len(places) > size
     places = places[:size]
@@ -94,10 +94,10 @@ class _Plan:
     """The order and direction in which a page of incidents is read."""
 
     def __init__(
-        self, connection: Connection, asked: IncidentFilter, start: IncidentPlace | None, *, forward: bool
+        self, connection: Connection, incident_filter: IncidentFilter, start: IncidentPlace | None, *, forward: bool
     ) -> None:
         self._connection = connection
-        self._asked = asked
+        self._asked = incident_filter
         self._forward = forward
         self._beyond: list[ColumnElement[bool]] = []
         if start is not None:

@@ -128,8 +128,8 @@ class IncidentReader(Repository):
         was before. Costs a replay of each incident that was recorded before and has changed since.
         """
         ids = np.unique(spans.incident)
-        wanted = any_of(self._connection, ids.tolist(), "incident_number")
-        later = select(_EVENT.c.incident_id).where(_EVENT.c.incident_id.in_(wanted), _EVENT.c.recorded_at > moment)
+        batch = any_of(self._connection, ids.tolist(), "incident_number")
+        later = select(_EVENT.c.incident_id).where(_EVENT.c.incident_id.in_(batch), _EVENT.c.recorded_at > moment)
         changed = set(self._connection.scalars(later.distinct()))
         if not changed:
             return spans

@@ -40,11 +40,11 @@ _CHECKED: Final = "\0".join(["%s"] * 6)
 
 def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
     """Return incidents with all their episodes, in the order of their ids."""
-    wanted = any_of(connection, ids, "incident_number")
+    batch = any_of(connection, ids, "incident_number")
     episodes: dict[int, list[Episode]] = {}
-    for row in connection.execute(_EPISODES.where(_E.incident_id.in_(wanted))):
+    for row in connection.execute(_EPISODES.where(_E.incident_id.in_(batch))):
         episodes.setdefault(row.incident_id, []).append(episode_of(row))
-    rows = connection.execute(_INCIDENTS.where(_I.id.in_(wanted)))
+    rows = connection.execute(_INCIDENTS.where(_I.id.in_(batch)))
     return {row.id: incident_of(row, episodes.get(row.id, ())) for row in rows}
 
 
@@ -97,8 +97,8 @@ def events(connection: Connection, incident_id: int) -> list[Event]:
 
 def histories(connection: Connection, ids: Iterable[int], *, until: datetime | None = None) -> dict[int, list[Event]]:
     """Return what happened to incidents, each in the order of recording, by id; `until`: what was recorded by then."""
-    wanted = any_of(connection, ids, "incident_number")
-    statement = select(*columns_of(IncidentEventRow)).where(_V.incident_id.in_(wanted))
+    batch = any_of(connection, ids, "incident_number")
+    statement = select(*columns_of(IncidentEventRow)).where(_V.incident_id.in_(batch))
     if until is not None:
         statement = statement.where(_V.recorded_at <= until)
     results: dict[int, list[Event]] = {}

@@ -40,10 +40,10 @@ def carry_over(ledger: LedgerWriter, anchor: Anchor, *, apart: bool, actor: str,
         if stored is None:
             stored = ledger.add_budget(budget, body=described(budget), actor=actor, now=now)
         total = _widen(ledger, stored, budget.total, actor=actor, now=now)
-        lost = min(spent if apart else spent - stored.spent, total - stored.spent)
-        if lost > 0 and ledger.spend(stored.id, lost):
+        missing = min(spent if apart else spent - stored.spent, total - stored.spent)
+        if missing > 0 and ledger.spend(stored.id, missing):
             body = to_text({"anchor": anchor.head.number, "apart": apart})
-            ledger.append(LedgerFact(EntryKind.CARRIED, body, actor, now, budget=stored.id, nano=lost))
+            ledger.append(LedgerFact(EntryKind.CARRIED, body, actor, now, budget=stored.id, nano=missing))
 
 
 def _widen(ledger: LedgerWriter, stored: StoredBudget, total: int, *, actor: str, now: datetime) -> int:

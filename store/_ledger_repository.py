@@ -190,8 +190,8 @@ class LedgerReader(Repository):
         reserved, answered = (_ENTRY.c.kind == literal_column(f"'{kind}'") for kind in ("reserved", "answered"))
         these = (_ENTRY.c.request.is_not(None), func.substr(_ENTRY.c.request, 1, len(prefix)) == prefix)  # by the index
         last = select(func.coalesce(func.max(_ENTRY.c.number), 0)).where(*these, answered).scalar_subquery()
-        lost = select(func.count(), func.max(_ENTRY.c.recorded_at)).where(*these, reserved, _ENTRY.c.number > last)
-        number, lost_at = self._connection.execute(lost).one()
+        abandoned = select(func.count(), func.max(_ENTRY.c.recorded_at)).where(*these, reserved, _ENTRY.c.number > last)
+        number, lost_at = self._connection.execute(abandoned).one()
         this_one = select(func.count()).where(_ENTRY.c.request == request, reserved)
         charged = self._connection.scalar(this_one) or 0
         return RequestHistory(charged, self.stored_answer(request) is not None, number, lost_at)

@@ -132,16 +132,16 @@ def accepted(subquery: Subquery) -> Select[Any]:
     )
 
 
-def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[PastMeasurement]]:
+def earlier_many(connection: Connection, queries: Wanted) -> dict[str, Sequence[PastMeasurement]]:
     """Return what each check, measured at a time, wants to see: one measurement for each age, then the accepted one.
 
     A baseline does not learn from bad days: for the ages, measurements inside incidents and planned maintenance are
     passed over. Where nothing is left, those inside incidents of other checks of the table are taken after all: what
     they are about has not troubled this check.
     """
-    results: dict[str, list[PastMeasurement]] = {check_id: [] for check_id in wanted}
-    aged = {check_id: asked for check_id, asked in wanted.items() if asked[1].ages}
-    spanned = {check_id: asked for check_id, asked in wanted.items() if asked[1].span is not None}
+    results: dict[str, list[PastMeasurement]] = {check_id: [] for check_id in queries}
+    aged = {check_id: query for check_id, query in queries.items() if query[1].ages}
+    spanned = {check_id: query for check_id, query in queries.items() if query[1].span is not None}
     bad = _bad_times(connection, aged | spanned)
     _add_spans(connection, spanned, bad, results)
     own = {check_id: [hole for holes in bad.of_the_check for hole in holes.get(check_id, ())] for check_id in aged}
@@ -149,7 +149,9 @@ def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[P
     _add_aged(connection, aged, every, results)
     none = {check_id for check_id, pasts in results.items() if not any(past.age is not None for past in pasts)}
     _add_aged(connection, {key: aged[key] for key in bad.others if key in aged and key in none}, own, results)
-    _add_accepted(connection, {check_id: at for check_id, (at, earlier) in wanted.items() if earlier.accepted}, results)
+    _add_accepted(
+        connection, {check_id: at for check_id, (at, earlier) in queries.items() if earlier.accepted}, results
+    )
     return dict(results)
 
 
@@ -195,18 +197,18 @@ class _BadTimes(NamedTuple):
         return pending if len(pending) <= _MOST_PENDING else set()
 
 
-def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
+def _bad_times(connection: Connection, queries: Wanted) -> _BadTimes:
     """Return the bad times of each check; an incident that lasts ends at the end of time."""
     left_out = {
         check_id: [(to_us(start), to_us(end)) for start, end in earlier.left_out]
-        for check_id, (_, earlier) in wanted.items()
+        for check_id, (_, earlier) in queries.items()
     }
     bad = _BadTimes(left_out, {}, {}, {}, {})
-    if not wanted:
+    if not queries:
         return bad
-    asked = _windows(connection, wanted)
-    table_of_check = select(_M.table_name).where(_M.id == newest(asked)).correlate(asked).scalar_subquery()
-    checks = select(asked, table_of_check.label("table_name")).subquery()
+    windows = _windows(connection, queries)
+    table_of_check = select(_M.table_name).where(_M.id == newest(windows)).correlate(windows).scalar_subquery()
+    checks = select(windows, table_of_check.label("table_name")).subquery()
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
     of = case((incident.c.fingerprint == checks.c.check_id, checks.c.check_id), else_=incident.c.check_id)
@@ -237,9 +239,9 @@ def _bad_times(connection: Connection, wanted: Wanted) -> _BadTimes:
     return bad
 
 
-def _windows(connection: Connection, wanted: Wanted) -> Subquery:
+def _windows(connection: Connection, queries: Wanted) -> Subquery:
     """Return how far back each check looks: `check_id`, `low_us`, `high_us`."""
-    rows = ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in wanted.items())
+    rows = ((check_id, to_us(at - _reach(earlier)), to_us(at)) for check_id, (at, earlier) in queries.items())
     return given(connection, rows, ["check_id", "low_us", "high_us"])
 
 
@@ -250,19 +252,19 @@ def _reach(earlier: Earlier) -> timedelta:
 
 
 def _add_spans(
-    connection: Connection, wanted: Wanted, bad: _BadTimes, results: dict[str, list[PastMeasurement]]
+    connection: Connection, queries: Wanted, bad: _BadTimes, results: dict[str, list[PastMeasurement]]
 ) -> None:
     """Add all measurements of a span, one an hour at most, without those inside holes."""
-    if not wanted:
+    if not queries:
         return
-    asked = _windows(connection, wanted)
+    windows = _windows(connection, queries)
     evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
     statement = (
         select(_M.id, _M.check_id, type_coerce(_M.measured_at, WHOLE).label("at_us"), _M.status == Status.FAIL)
-        .join(asked, asked.c.check_id == _M.check_id)
-        .where(_M.measured_at >= asked.c.low_us, _M.measured_at < asked.c.high_us, evaluated)
+        .join(windows, windows.c.check_id == _M.check_id)
+        .where(_M.measured_at >= windows.c.low_us, _M.measured_at < windows.c.high_us, evaluated)
     )
-    candidates: dict[str, list[tuple[int, int, bool]]] = {check_id: [] for check_id in wanted}
+    candidates: dict[str, list[tuple[int, int, bool]]] = {check_id: [] for check_id in queries}
     for number, check_id, at_us, fails in connection.execute(statement):
         candidates[check_id].append((at_us, number, fails))
     looks: dict[int, int] = {}
@@ -296,15 +298,17 @@ def _is_inside(at_us: int, holes: Iterable[tuple[int, int]]) -> bool:
     return any(start <= at_us < end for start, end in holes)
 
 
-def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dict[str, list[PastMeasurement]]) -> None:
-    asked = [(check_id, at, age, earlier.within) for check_id, (at, earlier) in wanted.items() for age in earlier.ages]
-    if not asked:
+def _add_aged(connection: Connection, queries: Wanted, holes: Holes, results: dict[str, list[PastMeasurement]]) -> None:
+    targets = [
+        (check_id, at, age, earlier.within) for check_id, (at, earlier) in queries.items() for age in earlier.ages
+    ]
+    if not targets:
         return
     spots = given(
         connection,
         (
             (number, check_id, *part)
-            for number, (check_id, at, age, within) in enumerate(asked)
+            for number, (check_id, at, age, within) in enumerate(targets)
             for part in _without(holes.get(check_id, ()), *_around(at, age, within))
         ),
         ["spot_number", "check_id", "low_us", "target_us", "high_us"],
@@ -324,12 +328,12 @@ def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dic
     for row in connection.execute(
         select(sides.c.spot_number, *_PAST).join(sides, sides.c.id == _M.id).order_by(*_OLDEST_FIRST)
     ):
-        _, at, age, _ = asked[row.spot_number]
+        _, at, age, _ = targets[row.spot_number]
         other = near.get(row.spot_number)
         if other is None or abs(row.measured_at - (at - age)) < abs(other.measured_at - (at - age)):
             near[row.spot_number] = row
     for number, row in sorted(near.items()):
-        results[row.check_id].append(_past(row, age=asked[number][2]))
+        results[row.check_id].append(_past(row, age=targets[number][2]))
 
 
 def _without(holes: Iterable[tuple[int, int]], low: int, target: int, high: int) -> Iterator[tuple[int, int, int]]:
@@ -359,8 +363,8 @@ def _add_accepted(
 ) -> None:
     if not at:
         return
-    wanted = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
-    ids = accepted(wanted)
+    keys = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
+    ids = accepted(keys)
     last = {
         row.check_id: row for row in connection.execute(select(*_PAST).where(_M.id.in_(ids)).order_by(*_OLDEST_FIRST))
     }

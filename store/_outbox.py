@@ -84,8 +84,8 @@ class OutboxReader(Repository):
         """Return all transitions of each of these incidents, settled or not, in the order of writing."""
         results: dict[int, list[Transition]] = {number: [] for number in incident_ids}
         batch = any_of(self._connection, results, "incident_number")
-        wanted = _TRANSITIONS.where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id)
-        for transition in self._ordered(wanted):
+        statement = _TRANSITIONS.where(_TRANSITION.c.incident_id.in_(batch)).order_by(_TRANSITION.c.id)
+        for transition in self._ordered(statement):
             if transition.incident_id is not None:
                 results[transition.incident_id].append(transition)
         return results
@@ -99,8 +99,8 @@ class OutboxReader(Repository):
         """Return the newest transition of each of these incidents, settled or not; imported ones have none."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(batch))
-        wanted = _TRANSITIONS.where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
-        return {item.incident_id: item for item in self._ordered(wanted) if item.incident_id is not None}
+        statement = _TRANSITIONS.where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
+        return {item.incident_id: item for item in self._ordered(statement) if item.incident_id is not None}
 
     def open_incidents(self) -> list[LastingIncident]:
         """Return of open incidents the fields that decide on their recipients, by number; much less than all."""
@@ -206,8 +206,8 @@ class WarningReader(Repository):
 
     def get_many(self, ids: Iterable[int]) -> Mapping[int, WarningSpell]:
         """Return warnings by id; those that are gone are left out."""
-        wanted = _warnings().where(_WARNING.c.id.in_(any_of(self._connection, ids, "warning_number")))
-        return {spell.id: spell for spell in self._read(wanted)}
+        statement = _warnings().where(_WARNING.c.id.in_(any_of(self._connection, ids, "warning_number")))
+        return {spell.id: spell for spell in self._read(statement)}
 
     def _read(self, statement: Select[Any]) -> list[WarningSpell]:
         return [

@@ -61,7 +61,7 @@ def _following(connection: Connection, last: int) -> Sequence[int]:
 
 
 def _histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Row[*tuple[Any, ...]]]]:
-    wanted = any_of(connection, ids, "incident_number")
+    batch = any_of(connection, ids, "incident_number")
     body = type_coerce(_V.c.body, Text).label("body")  # read later, one by one: a broken one must not hide the others
     rows = connection.execute(
         select(
@@ -73,7 +73,7 @@ def _histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Row
             body,
             _V.c.checksum,
         )
-        .where(_V.c.incident_id.in_(wanted))
+        .where(_V.c.incident_id.in_(batch))
         .order_by(_V.c.incident_id, _V.c.number)
     )
     return {incident_id: list(events) for incident_id, events in groupby(rows, key=attrgetter("incident_id"))}

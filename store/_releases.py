@@ -190,8 +190,8 @@ class ReleaseEventReader(Repository):
 
     def comparison(self, release: str) -> StoredComparison | None:
         """Return how the remedies of a release compared last; None if nobody has compared them."""
-        asked = select(*columns_of(ReleaseComparisonRow)).where(_COMPARISON.c.release == release)
-        row = self._connection.execute(asked).mappings().first()
+        statement = select(*columns_of(ReleaseComparisonRow)).where(_COMPARISON.c.release == release)
+        row = self._connection.execute(statement).mappings().first()
         return None if row is None else StoredComparison(**{**row, "body": from_text(row["body"])})
 
 

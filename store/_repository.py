@@ -35,9 +35,9 @@ _BATCH: Final = 500
 def given(connection: Connection, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> Subquery:
     """Return rows as a table to join. Columns named `..._us` or `..._number` hold whole numbers, others text."""
     sqlite = connection.dialect.name == "sqlite"
-    wanted = ", ".join(_column(index, name, sqlite=sqlite) for index, name in enumerate(columns))
+    selected = ", ".join(_column(index, name, sqlite=sqlite) for index, name in enumerate(columns))
     source = "json_each(:given)" if sqlite else "json_array_elements(CAST(:given AS json))"
-    statement = text(f"SELECT {wanted} FROM {source}")  # noqa: S608 - names written in this package only
+    statement = text(f"SELECT {selected} FROM {source}")  # noqa: S608 - names written in this package only
     plain = json.dumps([list(row) for row in rows])
     types = {name: WHOLE if _is_whole(name) else Line() for name in columns}
     return statement.bindparams(bindparam("given", plain, unique=True)).columns(**types).subquery()

@@ -145,9 +145,9 @@ def _take_for_itself(connection: Connection) -> None:
 
 def _have_one_page_size(source: Connection, present: Connection) -> None:
     """Write a database anew if its pages are of another size: one with a log cannot change the size of its own."""
-    (wanted,) = present.execute("PRAGMA page_size").fetchone()
-    if source.execute("PRAGMA page_size").fetchone() != (wanted,):
-        source.execute(f"PRAGMA page_size = {wanted}")
+    (size,) = present.execute("PRAGMA page_size").fetchone()
+    if source.execute("PRAGMA page_size").fetchone() != (size,):
+        source.execute(f"PRAGMA page_size = {size}")
         source.execute("VACUUM")
 
 

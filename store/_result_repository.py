@@ -36,12 +36,12 @@ class ResultReader(Repository):
 
         Segments that are judged for themselves are given only where their series are named.
         """
-        wanted = (
+        condition = (
             _measurements.of_checks(_STATE.c.check_id)
             if check_ids is None
             else _STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id"))
         )
-        statement = select(*columns_of(CheckStateRow)).where(wanted)
+        statement = select(*columns_of(CheckStateRow)).where(condition)
         return {row["check_id"]: Watch(**row) for row in self._connection.execute(statement).mappings()}
 
     def watches_after(self, moment: datetime) -> Sequence[Watch]:
@@ -64,14 +64,14 @@ class ResultReader(Repository):
         """Return the earlier measurements that a check, measured at a time, wants to see; see `earlier_many`."""
         return self.earlier_many({check_id: (at, current_earlier)})[check_id]
 
-    def earlier_many(self, wanted: Mapping[str, tuple[datetime, Earlier]]) -> dict[str, Sequence[PastMeasurement]]:
+    def earlier_many(self, queries: Mapping[str, tuple[datetime, Earlier]]) -> dict[str, Sequence[PastMeasurement]]:
         """Return for each check, measured at a time, the earlier measurements it wants to see.
 
         For each age the evaluated measurement (pass, warn or fail) nearest to that age, if one is near enough, with
         `age` set. If it asks for the accepted one: the newest that passed, or was the first look at a table's columns,
         or was then resolved as expected. If it asks for a span: all of that span, one an hour, with `in_span` set.
         """
-        return _measurements.earlier_many(self._connection, wanted)
+        return _measurements.earlier_many(self._connection, queries)
 
     def last_statuses(self, check_ids: Iterable[str] | None = None) -> list[tuple[str, str, int]]:
         """Return of checks that ran the id, the last status (as `Watch` has it) and when they ran (microseconds)."""
@@ -254,13 +254,13 @@ class ResultWriter(ResultReader):
         self._insert(_GAP, new)
 
     def _newest_gaps(self, check_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        wanted = given(self._connection, ((check_id,) for check_id in check_ids), ["check_id"])
+        keys = given(self._connection, ((check_id,) for check_id in check_ids), ["check_id"])
         of_check = (
             select(_GAP.c.id)
-            .where(_GAP.c.check_id == wanted.c.check_id)
+            .where(_GAP.c.check_id == keys.c.check_id)
             .order_by(_GAP.c.started_at.desc(), _GAP.c.id.desc())
         )
-        newest = select(of_check.limit(1).correlate(wanted).scalar_subquery()).select_from(wanted)
+        newest = select(of_check.limit(1).correlate(keys).scalar_subquery()).select_from(keys)
         rows = self._connection.execute(select(*columns_of(GapRow)).where(_GAP.c.id.in_(newest)))
         return {row["check_id"]: dict(row) for row in rows.mappings()}
 

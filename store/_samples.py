@@ -61,25 +61,25 @@ def around(connection: Connection, check_id: str, at: datetime, *, before: int, 
 
 def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dict[str, CheckRunTime]:
     """Return how long the last runs of checks took, by check id; those that never ran are left out."""
-    wanted = given(connection, ((check_id,) for check_id in check_ids), ["check_id"])
+    keys = given(connection, ((check_id,) for check_id in check_ids), ["check_id"])
     newest = (
         select(_M.id)
-        .where(_M.check_id == wanted.c.check_id)
+        .where(_M.check_id == keys.c.check_id)
         .order_by(_M.measured_at.desc(), _M.id.desc())
         .limit(last)
-        .correlate(wanted)
+        .correlate(keys)
     )
     row = MeasurementRow.__table__.alias("row")
     figures = (
         select(
-            wanted.c.check_id,
+            keys.c.check_id,
             func.count(),
             func.sum(row.c.duration_us),
             func.min(type_coerce(row.c.measured_at, WHOLE)),
             func.max(type_coerce(row.c.measured_at, WHOLE)),
         )
-        .join_from(wanted, row, row.c.id.in_(newest))
-        .group_by(wanted.c.check_id)
+        .join_from(keys, row, row.c.id.in_(newest))
+        .group_by(keys.c.check_id)
     )
     return {
         check_id: CheckRunTime(n, float(duration) / 1_000_000, from_us(first), from_us(end))

@@ -134,7 +134,7 @@ class SlotWriter(SlotReader):
 
     def _move_on(self, claims: Sequence[SlotDecision]) -> set[str]:
         """Move tables on to their next slot, where the claim still holds; gives their names."""
-        seen = given(
+        claimed = given(
             self._connection,
             (
                 (
@@ -151,13 +151,13 @@ class SlotWriter(SlotReader):
             ["table_name", "schedule", "zone", "seen_us", "next_us", "due_us", "runs_number"],
         )
         moved = update(_SCHEDULE).where(
-            _SCHEDULE.c.table_name == seen.c.table_name,
-            _SCHEDULE.c.schedule == seen.c.schedule,
-            _SCHEDULE.c.zone == seen.c.zone,
-            _SCHEDULE.c.next_slot_at == seen.c.seen_us,
-            or_(seen.c.runs_number == 0, ~IS_LOOKED_AT),
+            _SCHEDULE.c.table_name == claimed.c.table_name,
+            _SCHEDULE.c.schedule == claimed.c.schedule,
+            _SCHEDULE.c.zone == claimed.c.zone,
+            _SCHEDULE.c.next_slot_at == claimed.c.seen_us,
+            or_(claimed.c.runs_number == 0, ~IS_LOOKED_AT),
         )
-        new = {"next_slot_at": seen.c.next_us, "due_at": seen.c.due_us, "delayed_since": None}
+        new = {"next_slot_at": claimed.c.next_us, "due_at": claimed.c.due_us, "delayed_since": None}
         return set(self._connection.scalars(moved.values(new).returning(_SCHEDULE.c.table_name)))
 
     def _begin(
@@ -166,7 +166,7 @@ class SlotWriter(SlotReader):
         """Write down slots as running, but not those that are there already."""
         if not slots:
             return ()
-        wanted = given(
+        started = given(
             self._connection, ((table, to_us(slot)) for table, slot in slots.items()), ["table_name", "slot_us"]
         )
         same_for_all: Mapping[str, ColumnElement[Any]] = {
@@ -177,8 +177,8 @@ class SlotWriter(SlotReader):
             "started_at": literal(now, UtcTime()),
             "lease_until_at": literal(lease_until, UtcTime()),
         }
-        rows = select(wanted.c.table_name, wanted.c.slot_us, *same_for_all.values())
-        rows = rows.where(wanted.c.slot_us.is_not(None))  # SQLite needs a condition before ON CONFLICT
+        rows = select(started.c.table_name, started.c.slot_us, *same_for_all.values())
+        rows = rows.where(started.c.slot_us.is_not(None))  # SQLite needs a condition before ON CONFLICT
         begun = self._upsert(_SLOT).from_select(["table_name", "slot_at", *same_for_all], rows)
         fresh = begun.on_conflict_do_nothing(index_elements=[_SLOT.c.table_name, _SLOT.c.slot_at, _SLOT.c.epoch])
         return [Lease(*row) for row in self._connection.execute(fresh.returning(*_LEASE))]

@@ -75,8 +75,8 @@ def _bounds_apart(rows: ir.Table, column: ir.Column, last: ir.Value) -> ir.Table
     since, empty = rows.filter(column >= last), rows.filter(column.isnull())
     newest = since[column.get_name()].max()
     every = rows.aggregate(**{ROWS: rows.count()}).cross_join(empty.aggregate(**{NULLS: empty.count()}))
-    seen = every.cross_join(since.aggregate(**{NEWEST: newest, "since": since.count()}))
-    return seen.select(NEWEST, NULLS, **{BELOW: seen[ROWS] - seen[NULLS] - seen["since"]})
+    totals = every.cross_join(since.aggregate(**{NEWEST: newest, "since": since.count()}))
+    return totals.select(NEWEST, NULLS, **{BELOW: totals[ROWS] - totals[NULLS] - totals["since"]})
 
 
 def arrived(context: Context, quasi_identifiers: Sequence[str], name: str, *, last: Any, newest: Any) -> ir.Table:

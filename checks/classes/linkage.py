@@ -327,6 +327,6 @@ def _matches(records: Known, own: ir.Table, other: ir.Table) -> ir.Table:
         exact.append(own["bucket"] == other["there"])
     exact += [own[f"own{at}"] == other[f"other{at}"] for at in range(len(records.columns)) if at not in records.reaches]
     for at in records.reaches:
-        value, seen, far = own[f"own{at}"], other[f"other{at}"], _distance(records.columns[at])
-        exact += [seen >= value - far, seen <= value + far]
+        value, other_value, far = own[f"own{at}"], other[f"other{at}"], _distance(records.columns[at])
+        exact += [other_value >= value - far, other_value <= value + far]
     return own.join(other, exact)

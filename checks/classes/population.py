@@ -72,11 +72,11 @@ class Population:
         keys = {name: tables.key(name) for name in self.names}
         classes, none = tables.classes, ibis.literal(0, type="int64")
         own = {key: classes[key].cast(self.kinds[name]) for name, key in keys.items()}
-        here = classes.select(**own, rows=classes[SIZE].cast("int64"), population=none)
+        own_counts = classes.select(**own, rows=classes[SIZE].cast("int64"), population=none)
         columns = {key: self.table[self.names[name]].cast(self.kinds[name]) for name, key in keys.items()}
         people = self.table.select(**columns)
-        there = people.group_by(list(keys.values())).aggregate(rows=none, population=people.count())
-        both = ibis.union(here, there)
+        population_counts = people.group_by(list(keys.values())).aggregate(rows=none, population=people.count())
+        both = ibis.union(own_counts, population_counts)
         sums = {name: both[name].sum().cast("int64") for name in (_ROWS, _POPULATION)}
         return both.group_by(list(keys.values())).aggregate(**sums)
 
@@ -88,9 +88,9 @@ class Population:
         outside are what `checks.risk.JournalistRisk.of` takes.
         """
         counts = self.counts(tables)
-        here = counts.filter(counts[_ROWS] > 0)
-        return here.group_by(population_size=here[_POPULATION]).aggregate(
-            rows=here[_ROWS].sum().cast("int64"), classes=here.count(), outside=_outside(here).sum().cast("int64")
+        own = counts.filter(counts[_ROWS] > 0)
+        return own.group_by(population_size=own[_POPULATION]).aggregate(
+            rows=own[_ROWS].sum().cast("int64"), classes=own.count(), outside=_outside(own).sum().cast("int64")
         )
 
     def presence(self, tables: ClassTables) -> ir.Table:

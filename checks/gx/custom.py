@@ -81,12 +81,12 @@ class _CheckExpectation(BatchExpectation):
         self, execution_engine: Any = None, runtime_configuration: dict[str, Any] | None = None
     ) -> Any:
         """Request what the check measures."""
-        wanted = super().get_validation_dependencies(execution_engine, runtime_configuration)
+        dependencies = super().get_validation_dependencies(execution_engine, runtime_configuration)
         domain = get_metric_kwargs(METRIC, self.configuration, runtime_configuration)["metric_domain_kwargs"]
         given = self.dict()
         question = asked(self.check_of(given), columns=named_columns(given), as_of=given.get("as_of"))
-        wanted.set_metric_configuration(METRIC, MetricConfiguration(METRIC, domain, dict(question)))
-        return wanted
+        dependencies.set_metric_configuration(METRIC, MetricConfiguration(METRIC, domain, dict(question)))
+        return dependencies
 
     def _validate(
         self,

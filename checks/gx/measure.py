@@ -59,10 +59,10 @@ def measure(
     asking = _Asking(context, lambda expression: run(str(ibis.to_sql(expression, dialect=dialect))))
     result = asking.measured(check.wants(context), Measurement(now))
     while check.looks_again:
-        wanted = check.follow_up(context, result)
-        if isinstance(wanted, Measurement):
-            return wanted
-        result = asking.measured(wanted, result)
+        follow_up = check.follow_up(context, result)
+        if isinstance(follow_up, Measurement):
+            return follow_up
+        result = asking.measured(follow_up, result)
     return result
 
 

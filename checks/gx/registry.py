@@ -88,11 +88,11 @@ def _has_providers(gx: Any, expectation: Any, route: str) -> bool:
     else:
         engine = engines.SqlAlchemyExecutionEngine(connection_string="sqlite://")  # in memory: no table is looked at
     try:
-        wanted = expectation.get_validation_dependencies(execution_engine=engine).metric_configurations.values()
+        metrics = expectation.get_validation_dependencies(execution_engine=engine).metric_configurations.values()
     except gx.exceptions.MetricResolutionError:
         return True  # it looks at the table before it says what it wants, so it knows this engine
     try:
-        for metric in wanted:
+        for metric in metrics:
             gx.expectations.registry.get_metric_provider(metric.metric_name, engine)
     except gx.exceptions.MetricProviderError:
         return False

@@ -279,10 +279,10 @@ def _with_ids(checks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         if "id" in check or (types[check["type"]] == 1 and check["type"].replace("_", "-") not in taken):
             named.append(check)
             continue
-        free = wanted = _slug(check)
+        free = slug = _slug(check)
         while free in taken:
-            numbers[wanted] += 1
-            free = f"{wanted}-{numbers[wanted] + 1}"
+            numbers[slug] += 1
+            free = f"{slug}-{numbers[slug] + 1}"
         taken.add(free)
         named.append({"id": free, **check})
     return named

@@ -137,12 +137,12 @@ def _schema(check: schema.Schema) -> Twins:
     if check.columns is None:
         raise NoTwinError("Great Expectations stores no history to compare with")
     names = list(check.columns)
-    lost = []
+    omitted = []
     if isinstance(check.columns, dict):
-        lost.append("types (Great Expectations' names for them depend on the database)")
+        omitted.append("types (Great Expectations' names for them depend on the database)")
     if check.order and check.extra == "allow":
-        lost.append("order (it is not compared where more columns are allowed)")
-    remark = f"only the names of the columns are exported, without their {' and '.join(lost)}" if lost else None
+        omitted.append("order (it is not compared where more columns are allowed)")
+    remark = f"only the names of the columns are exported, without their {' and '.join(omitted)}" if omitted else None
     if check.order and check.extra == "forbid":
         return Twins([("expect_table_columns_to_match_ordered_list", {"column_list": names})], remark)
     more = {"exact_match": False} if check.extra == "allow" else {}

@@ -122,7 +122,7 @@ def _missing(
         wait = min(_LONGEST_WAIT, _PART_OF_PROMISE * _DAY / rule.per_day)
     step = spacing * float(np.median([look.looks for look in looks]))
     needed = max(_LEAST_LOOKS, ceil(wait / step))
-    seen = residuals.values if residuals.values < needed else len(residuals.past)
+    present = residuals.values if residuals.values < needed else len(residuals.past)
     slots = max(0, LEAST_VALUES - residuals.slot_values) * max(_WEEK, spacing) if residuals.centre is None else 0 * _DAY
-    length = max(slots, max(0, needed - seen) * step)
+    length = max(slots, max(0, needed - present) * step)
     return MissingHistory(max(1, round(length / spacing)), length) if length else None

@@ -143,10 +143,10 @@ def fit_poisson_gamma(sample: PopulationSample) -> Fitted:
     maximum = maximise(_poisson_gamma_profile(sample), outer=SHAPE, inner=ODDS)
     shape, odds, fraction = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
     sizes = np.arange(1, COUNTED + 1, dtype=np.float64)
-    seen = odds * fraction
-    logs = log_chances(log_ways(shape, sizes), sizes, shape=shape, odds=seen) - _log_not_empty(shape, seen)
+    scaled = odds * fraction
+    logs = log_chances(log_ways(shape, sizes), sizes, shape=shape, odds=scaled) - _log_not_empty(shape, scaled)
     log_unique = -(1 + shape) * math.log1p(odds)
-    p = math.exp(log_unique + (1 + shape) * math.log1p(seen))
+    p = math.exp(log_unique + (1 + shape) * math.log1p(scaled))
     return Fitted(sample.population_size * math.exp(log_unique), p, with_the_rest(np.exp(logs)), maximum.problem)
 
 
@@ -196,11 +196,11 @@ def fit_slide_negative_binomial(sample: PopulationSample) -> Fitted:
     """
     maximum = maximise(_slide_profile(sample), outer=SHAPE, inner=ODDS)
     shape, odds, fraction = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
-    seen = _Seen(shape, np.arange(1, COUNTED + 1, dtype=np.float64))
-    shares = np.exp(seen.log_shares(odds * fraction, fraction))
+    model = _Seen(shape, np.arange(1, COUNTED + 1, dtype=np.float64))
+    shares = np.exp(model.log_shares(odds * fraction, fraction))
     log_unique = -shape * math.log1p(odds)
     uniques = sample.population_size * math.exp(log_unique) / (1 + shape * odds)
-    log_seen = seen.log_chances(odds * fraction, fraction)
+    log_seen = model.log_chances(odds * fraction, fraction)
     p = math.exp(math.log(fraction) + log_unique - float(log_seen[0]))
     return Fitted(uniques, min(p, 1.0), with_the_rest(shares), maximum.problem)
 
@@ -214,9 +214,9 @@ class _Seen:
 
     def log_chances(self, odds: float, fraction: float) -> Floats:
         """Return log P(f = j) for the sizes j."""
-        lost = log_chances(self._all, self._sizes, shape=self._shape, odds=odds)
+        unslid = log_chances(self._all, self._sizes, shape=self._shape, odds=odds)
         slid = log_chances(self._without_one, self._sizes - 1, shape=self._shape, odds=odds)
-        return np.logaddexp(math.log1p(-fraction) + lost, math.log(fraction) + slid)
+        return np.logaddexp(math.log1p(-fraction) + unslid, math.log(fraction) + slid)
 
     def log_shares(self, odds: float, fraction: float) -> Floats:
         """Return log(P(f = j) / P(f > 0))."""
@@ -228,8 +228,8 @@ def _slide_profile(sample: PopulationSample) -> Callable[[float], Callable[[floa
     fraction = sample.fraction
 
     def given(log_shape: float) -> Callable[[float], float]:
-        seen = _Seen(math.exp(log_shape), sample.sizes)
-        return lambda log_odds: float(sample.weights @ seen.log_shares(math.exp(log_odds) * fraction, fraction))
+        model = _Seen(math.exp(log_shape), sample.sizes)
+        return lambda log_odds: float(sample.weights @ model.log_shares(math.exp(log_odds) * fraction, fraction))
 
     return given
 

@@ -64,8 +64,8 @@ class PopulationSample:
         single = [self.classes.of_size(size) for size in range(1, COUNTED + 1)]
         observed = np.array([*single, self.count - sum(single)], dtype=np.float64) / self.count
         expected = np.maximum(expected / expected.sum(), _LEAST)
-        there = observed > 0
-        return max(0.0, float(observed[there] @ np.log(observed[there] / expected[there])))
+        occurs = observed > 0
+        return max(0.0, float(observed[occurs] @ np.log(observed[occurs] / expected[occurs])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

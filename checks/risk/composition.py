@@ -121,8 +121,8 @@ def _exposed(joint: npt.NDArray[np.int64], others: Sequence[npt.NDArray[np.int64
         small = joint[np.bincount(joint[:, 1])[joint[:, 1]] < k, 0]
         return int(np.isin(who, small).sum())
     first, rest = others[0], others[1:]
-    there = np.isin(who, first[:, 0])
-    return _exposed(joint, rest, who[~there], k) + _exposed(_joined(joint, first), rest, who[there], k)
+    is_member = np.isin(who, first[:, 0])
+    return _exposed(joint, rest, who[~is_member], k) + _exposed(_joined(joint, first), rest, who[is_member], k)
 
 
 def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> int:
@@ -192,8 +192,8 @@ _Table: TypeAlias = "tuple[npt.NDArray[np.int64], Sequence[frozenset[bytes]]]"
 def _few_values(tables: Sequence[_Table], least: float) -> int:
     most = 1 + max((int(pairs[:, 0].max(initial=-1)) for pairs, _ in tables), default=-1)
     rows = np.stack([np.bincount(pairs[:, 0], minlength=most) for pairs, _ in tables])
-    there = (rows[-1] > 0) & ((rows > 0).sum(axis=0) > 1)
-    single = there & (rows <= 1).all(axis=0)
+    is_shared = (rows[-1] > 0) & ((rows > 0).sum(axis=0) > 1)
+    single = is_shared & (rows <= 1).all(axis=0)
     profiles = np.full((most, len(tables)), -1, dtype=np.int64)
     for place, (pairs, _) in enumerate(tables):
         profiles[pairs[:, 0], place] = pairs[:, 1]
@@ -202,7 +202,7 @@ def _few_values(tables: Sequence[_Table], least: float) -> int:
     for profile, many in zip(distinct.tolist(), persons.tolist(), strict=True):
         sets = [of_class[code] for code, (_, of_class) in zip(profile, tables, strict=True) if code >= 0]
         count += many if len(frozenset.intersection(*sets)) < least else 0
-    several = set(np.flatnonzero(there & ~single).tolist())
+    several = set(np.flatnonzero(is_shared & ~single).tolist())
     return count + sum(_has_few(person, least) for person in _sets_of_each(several, tables))
 
 
@@ -258,10 +258,10 @@ def joined_classes_signed(
 
 
 def _left_over(pair: tuple[bytes, bytes], other: tuple[bytes, bytes], k: int) -> int:
-    people, there = _codes_of_signatures(pair[0], other[0])
+    people, in_other = _codes_of_signatures(pair[0], other[0])
     (classes,) = _codes_of_signatures(pair[1])
     pairs = np.unique(np.stack([people, classes], axis=1), axis=0)
-    alone = pairs[~np.isin(pairs[:, 0], there), 1]
+    alone = pairs[~np.isin(pairs[:, 0], in_other), 1]
     left = np.bincount(alone) if len(alone) else np.zeros(0, dtype=np.int64)
     return int(left[(left > 0) & (left < k)].sum())
 

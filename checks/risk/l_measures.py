@@ -129,12 +129,12 @@ def ratio_of(c: float) -> Fraction:
     return ratio
 
 
-def entropy_floor(wanted: float) -> float:
+def entropy_floor(l: float) -> float:
     """Return the least entropy, in nats, of a class that counts as diverse enough."""
-    return math.log(wanted) - SLACK
+    return math.log(l) - SLACK
 
 
-def _diversity(pairs: ClassPairs, ratio: Fraction | None, wanted: float | None) -> ColumnDiversity:
+def _diversity(pairs: ClassPairs, ratio: Fraction | None, l: float | None) -> ColumnDiversity:
     sizes, distinct, entropies = pairs.sizes, pairs.distinct, class_entropies(pairs)
     recursive = None if ratio is None else class_recursive_l(pairs, ratio)
     some = len(sizes) > 0
@@ -146,9 +146,9 @@ def _diversity(pairs: ClassPairs, ratio: Fraction | None, wanted: float | None) 
         l_distinct=int(distinct.min()) if some else None,
         l_entropy=math.exp(entropies.min()) if some else None,
         l_recursive=int(recursive.min()) if some and recursive is not None else None,
-        distinct=None if wanted is None else broken(distinct < wanted),
-        entropy=None if wanted is None else broken(entropies < entropy_floor(wanted)),
-        recursive=None if wanted is None or recursive is None else broken(recursive < wanted),
+        distinct=None if l is None else broken(distinct < l),
+        entropy=None if l is None else broken(entropies < entropy_floor(l)),
+        recursive=None if l is None or recursive is None else broken(recursive < l),
     )
 
 

@@ -128,8 +128,8 @@ def journalist_risk(table: pd.DataFrame, population: pd.DataFrame, quasi_identif
     """
     sizes, populations = _class_counts(table, population, quasi_identifiers)
     outside = int(np.maximum(sizes - populations, 0).sum())
-    here = sizes > 0
-    counted = zip(populations[here].tolist(), sizes[here].tolist(), strict=True)
+    present = sizes > 0
+    counted = zip(populations[present].tolist(), sizes[present].tolist(), strict=True)
     return JournalistRisk.of(counted, k=k, outside=outside)
 
 

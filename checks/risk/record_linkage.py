@@ -138,11 +138,11 @@ class _Sides:
 
         columns, reaches, is_complete = {}, {}, np.ones(len(table) + len(auxiliary), dtype=bool)
         for at, (name, auxiliary_name) in enumerate(pairs.items()):
-            column, others = column_of(table, name), column_of(auxiliary, auxiliary_name)
+            column, other_column = column_of(table, name), column_of(auxiliary, auxiliary_name)
             if name in tolerance:
-                values, reaches[f"c{at}"] = near(column, others, tolerance[name])
+                values, reaches[f"c{at}"] = near(column, other_column, tolerance[name])
             else:
-                values = codes(column, others)
+                values = codes(column, other_column)
             columns[f"c{at}"] = values.numbers
             is_complete &= values.known
         both = pd.DataFrame(columns)
@@ -211,7 +211,7 @@ def _matches(own: pd.DataFrame, other: pd.DataFrame, reaches: Mapping[str, float
     )
     fits = np.ones(len(results), dtype=bool)
     for name, reach in reaches.items():
-        values, others = results[name].to_numpy(), results[f"{name}_"].to_numpy()
-        fits &= (values - reach <= others) & (others <= values + reach)
+        values, other_values = results[name].to_numpy(), results[f"{name}_"].to_numpy()
+        fits &= (values - reach <= other_values) & (other_values <= values + reach)
     frame: pd.DataFrame = results[fits]
     return frame

@@ -164,13 +164,13 @@ def _kinds(*columns: pd.Series[Any]) -> set[str]:
     results = set()
     for column in columns:
         filled = column.dropna()
-        seen = _DTYPES.get(filled.dtype.kind) or pd.api.types.infer_dtype(filled.astype(object), skipna=True)
-        seen = seen if len(filled) else "empty"
-        if seen not in _KINDS:
+        inferred = _DTYPES.get(filled.dtype.kind) or pd.api.types.infer_dtype(filled.astype(object), skipna=True)
+        inferred = inferred if len(filled) else "empty"
+        if inferred not in _KINDS:
             raise ValueError(
-                f"column '{column.name}' holds {seen} values; expected numbers, texts, truth values or times"
+                f"column '{column.name}' holds {inferred} values; expected numbers, texts, truth values or times"
             )
-        results.add(_KINDS[seen])
+        results.add(_KINDS[inferred])
     results.discard("")
     if len(results) > 1:
         raise ValueError(f"column '{columns[0].name}' is of two kinds, {' and '.join(sorted(results))}; expected one")

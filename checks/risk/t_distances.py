@@ -105,7 +105,7 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
         levels = _levels(table, reference, name, hierarchy) if hierarchy is not None else None
         pairs = ClassPairs.of(classes, own)
         totals = np.bincount(reference_numbers, minlength=int(own.max(initial=0)) + 1)
-        columns[name] = _closeness(pairs, totals, how=how, levels=levels, wanted=t)
+        columns[name] = _closeness(pairs, totals, how=how, levels=levels, t=t)
     return TCloseness(
         rows=len(table),
         classes=int(classes.max()) + 1 if len(classes) else 0,
@@ -170,15 +170,15 @@ def _levels(table: pd.DataFrame, reference: pd.DataFrame | None, name: str, hier
 
 
 def _closeness(
-    pairs: ClassPairs, totals: Whole, *, how: Distance, levels: Whole | None, wanted: float | None
+    pairs: ClassPairs, totals: Whole, *, how: Distance, levels: Whole | None, t: float | None
 ) -> ColumnCloseness:
     if not len(pairs.starts):
-        return ColumnCloseness(t=None, above=None if wanted is None else Broken(records=0, classes=0))
+        return ColumnCloseness(t=None, above=None if t is None else Broken(records=0, classes=0))
     far = class_distances(pairs, totals, how=how, levels=levels)
     sizes = pairs.sizes
     above = None
-    if wanted is not None:
-        high = far > wanted + T_SLACK
+    if t is not None:
+        high = far > t + T_SLACK
         above = Broken(records=int(sizes[high].sum()), classes=int(high.sum()))
     return ColumnCloseness(t=float(far.max()), above=above)
 

@@ -89,17 +89,21 @@ def _read(text: str, dialect: str) -> exp.Expr:
 
 
 def _resolve(column: exp.Column, names: Sequence[str]) -> str:
-    seen = column.name
+    column_name = column.name
     if column.table:
-        raise Misconfigured(f"'where' names '{column.table}.{seen}'; name columns of the table itself, without a table")
-    if seen in names:
-        return seen
-    alike = [name for name in names if name.casefold() == seen.casefold()]
+        raise Misconfigured(
+            f"'where' names '{column.table}.{column_name}'; name columns of the table itself, without a table"
+        )
+    if column_name in names:
+        return column_name
+    alike = [name for name in names if name.casefold() == column_name.casefold()]
     if len(alike) == 1 and not column.this.args.get("quoted"):
         return alike[0]
     if len(alike) > 1:
-        raise Misconfigured(f"'where' names '{seen}', which matches {' and '.join(alike)}; quote the intended name")
-    raise Misconfigured(f"'where' names column '{seen}', which does not exist{did_you_mean(seen, names)}")
+        raise Misconfigured(
+            f"'where' names '{column_name}', which matches {' and '.join(alike)}; quote the intended name"
+        )
+    raise Misconfigured(f"'where' names column '{column_name}', which does not exist{did_you_mean(column_name, names)}")
 
 
 def _is_true_or_false(tree: exp.Expr) -> bool:

@@ -275,8 +275,8 @@ def yaml_files(folder: Path, teams: Sequence["TeamFolder"] = ()) -> Iterator[Pat
             raise ConfigError(
                 [Problem("config.too_large", message, str(folder), hint="name a file, or a separate folder")]
             )
-        here = sorted(name for name in folders if not name.startswith("."))
-        folders[:] = [name for name in here if not any(team.holds(Path(where, name)) for team in teams)]
+        visible = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = [name for name in visible if not any(team.holds(Path(where, name)) for team in teams)]
         yield from (Path(where, name) for name in names if _is_name(name))
 
 

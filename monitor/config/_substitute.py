@@ -90,9 +90,9 @@ class Substitution:
         for piece in _PIECE.finditer(text):
             literal = text[end : piece.start()]
             if piece["body"] == "here":
-                here = str(folder.resolve())
+                path = str(folder.resolve())
                 in_url = "://" in text[: piece.start()]
-                filled, secret = path_in_url(here) if in_url else glob.escape(here) if in_glob else here, False
+                filled, secret = path_in_url(path) if in_url else glob.escape(path) if in_glob else path, False
                 node.here = filled
             else:
                 filled, secret = self._piece(piece, node, folder)

@@ -90,7 +90,7 @@ def _without_products(tree: Node) -> Node:
         return not word.startswith("!") and not any(fnmatchcase(name, pattern) for name in names if name is not None)
 
     products = entries(section)
-    gone = {
+    removed = {
         name
         for name, product in products.items()
         if (words := [word for item in items(child(product, "tables")) if isinstance(word := item.value, str)])
@@ -98,11 +98,11 @@ def _without_products(tree: Node) -> Node:
         and any(is_gone(word) for word in words)
     }
     if section is not None:
-        left = replace(section, value={name: product for name, product in products.items() if name not in gone})
+        left = replace(section, value={name: product for name, product in products.items() if name not in removed})
         tree = replace(tree, value={**entries(tree), "products": left})
     tree = _without(tree, ["products", "*", "tables", "*"], is_gone) or tree
-    tree = _without(tree, ["report", "*", "products?", "="], gone.__contains__) or tree
-    return _without(tree, ["alerts", "routes?", "*", "match", "product"], gone.__contains__) or tree
+    tree = _without(tree, ["report", "*", "products?", "="], removed.__contains__) or tree
+    return _without(tree, ["alerts", "routes?", "*", "match", "product"], removed.__contains__) or tree
 
 
 def _without(node: Node, path: Sequence[str], is_gone: _IsGone) -> Node | None:

@@ -42,16 +42,16 @@ def build_checks(tree: Node) -> CheckBuilder:
     """Build the checks of all tables; those that cannot be built become problems."""
     checks, built, problems = {}, [], []
     for index, table in enumerate(items(child(tree, "tables"))):
-        here: list[BuiltChecks] = []
+        built_here: list[BuiltChecks] = []
         for node in items(child(table, "checks")):
             made = _build(node)
             if isinstance(made, list):
                 problems += made
             else:
-                here.append(BuiltChecks(text(table, "name") or "", made, node))
-        checks[index] = tuple(built_checks.check for built_checks in here)
-        problems += _collisions(here)
-        built += here
+                built_here.append(BuiltChecks(text(table, "name") or "", made, node))
+        checks[index] = tuple(built_checks.check for built_checks in built_here)
+        problems += _collisions(built_here)
+        built += built_here
     return CheckBuilder(checks, tuple(built), tuple(problems))
 
 
@@ -88,9 +88,9 @@ def _build(node: Node) -> Check | list[Problem]:
     return check
 
 
-def _collisions(here: Sequence[BuiltChecks]) -> Iterator[Problem]:
+def _collisions(built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     first: dict[str, BuiltChecks] = {}
-    for built_checks in here:
+    for built_checks in built:
         name = built_checks.check.name
         if name not in first:
             first[name] = built_checks

@@ -308,8 +308,8 @@ def _published(tree: Node) -> set[str]:
 def _digest(tree: Node, hierarchies: Hierarchies) -> str:
     """Return a digest of the values and of the folders that relative paths start from."""
     folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
-    others = [hierarchies.folders] if hierarchies.folders else []
-    return _fingerprint(as_json(plain_data(tree)), folders, *others)
+    hierarchy_folders = [hierarchies.folders] if hierarchies.folders else []
+    return _fingerprint(as_json(plain_data(tree)), folders, *hierarchy_folders)
 
 
 def _fingerprint(values: Mapping[str, Any], *others: Any) -> str:

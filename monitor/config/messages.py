@@ -153,14 +153,14 @@ def _word_value(errors: Sequence[ErrorDetails], node: Node, path: Sequence[str |
     if first["type"] in {"value_error", "assertion_error"}:
         return _word_own(str(first.get("ctx", {}).get("error", first["msg"])), node, name)
     expected = list(dict.fromkeys(_expectation(error) for error in errors))
-    seen = _describe(node)
+    actual = _describe(node)
     subject = f"'{name}' takes " if name else "expected "
     hint = None
     if "a text" in expected and isinstance(node.value, int | float | bool):
-        hint = f'put it in quotes: "{seen}"'
+        hint = f'put it in quotes: "{actual}"'
     if first["type"] in {"literal_error", "enum"} and isinstance(node.value, str):
         hint = suggest(node.value, re.findall("'([^']*)'", first["ctx"]["expected"]), show=0)
-    return problem_at(node.place, "config.value", f"{subject}{' or '.join(expected)}, not {seen}", hint)
+    return problem_at(node.place, "config.value", f"{subject}{' or '.join(expected)}, not {actual}", hint)
 
 
 def _word_own(text: str, node: Node, name: str | None) -> Problem:

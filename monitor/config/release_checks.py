@@ -72,8 +72,8 @@ def _unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
         release, limits = config.releases[name], child(node, "limits")
         if limits is None or not release.columns:
             continue
-        asked = sorted(word for word in entries(limits) if getattr(release.limits, word, None) is not None)
-        for word in (item for item in asked if item in _NEEDED):
+        limits_set = sorted(word for word in entries(limits) if getattr(release.limits, word, None) is not None)
+        for word in (item for item in limits_set if item in _NEEDED):
             lacking = [item.value for item in _NEEDED[word] if not release.classified(item)]
             if lacking:
                 message = f"release '{name}' has a limit '{word}', and classifies no column as {lacking[0]}"
@@ -160,19 +160,19 @@ def release_checks(name: str, release: Release) -> Sequence[Check]:
     quasi = release.classified(ColumnClass.QUASI_IDENTIFIER)
     sensitive = release.classified(ColumnClass.SENSITIVE)
     limits = release.limits
-    wanted: dict[str, dict[str, Any]] = {"classification": {"columns": release.columns}}
+    parameters: dict[str, dict[str, Any]] = {"classification": {"columns": release.columns}}
     if quasi and limits.least_k is not None:
-        wanted["k_anonymity"] = {"k": limits.least_k, "max_average_risk": limits.max_average_risk}
+        parameters["k_anonymity"] = {"k": limits.least_k, "max_average_risk": limits.max_average_risk}
     if quasi and sensitive and limits.l is not None:
-        wanted["l_diversity"] = {"sensitive": sensitive, "l": limits.l}
+        parameters["l_diversity"] = {"sensitive": sensitive, "l": limits.l}
     if quasi and sensitive and limits.t is not None:
-        wanted["t_closeness"] = {"sensitive": sensitive, "t": limits.t}
+        parameters["t_closeness"] = {"sensitive": sensitive, "t": limits.t}
     if quasi and limits.max_population_unique_fraction is not None:
-        wanted["population_uniqueness"] = {
+        parameters["population_uniqueness"] = {
             "max_population_unique_fraction": limits.max_population_unique_fraction,
             "sampling_fraction": limits.sampling_fraction,
         }
-    return [_check(name, release, kind, given, quasi) for kind, given in wanted.items()]
+    return [_check(name, release, kind, given, quasi) for kind, given in parameters.items()]
 
 
 def _check(name: str, release: Release, kind: str, given: dict[str, Any], quasi: Sequence[str]) -> Check:

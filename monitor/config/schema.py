@@ -77,15 +77,15 @@ def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:
 def _lay_flat(definitions: dict[str, Any]) -> None:
     """Add `schedule` to the keys of each statistic, as in a file."""
     query = definitions.pop("ScheduledQuery")
-    schedule, asked = query["properties"]["schedule"], query["properties"]["ask"]
-    for reference in asked["discriminator"]["mapping"].values():
+    schedule, statistic = query["properties"]["schedule"], query["properties"]["ask"]
+    for reference in statistic["discriminator"]["mapping"].values():
         branch = definitions[_name(reference)]
         branch["required"] = ["schedule", "statistic", *branch.get("required", [])]
         branch["properties"] = {"schedule": schedule, **branch["properties"]}
         branch["properties"]["statistic"].pop("default", None)
     named = definitions["Budget"]["properties"]["statistics"]
     place = "patternProperties" if "patternProperties" in named else "additionalProperties"
-    flat = {"type": "object", "required": ["schedule", "statistic"], **asked}
+    flat = {"type": "object", "required": ["schedule", "statistic"], **statistic}
     named[place] = dict.fromkeys(named[place], flat) if place == "patternProperties" else flat
 
 

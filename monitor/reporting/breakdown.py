@@ -48,8 +48,8 @@ def part_bar(evidence: Evidence, period: Period, part: PeriodPart, *, reports_on
     window = Window.of(part.start, part.end)
     result = evidence.measure(window)
     if not result.n and not reports_only:
-        seen = evidence.observed.in_some_of(window) and period.first not in evidence.unevaluated_periods
-        if not seen or part.end <= evidence.kept_since:
+        is_observed = evidence.observed.in_some_of(window) and period.first not in evidence.unevaluated_periods
+        if not is_observed or part.end <= evidence.kept_since:
             return PartBar(part.date, None, None)
     return PartBar(part.date, result.undetected, result.repair)
 

@@ -186,8 +186,8 @@ def _by_domain(evidence: Evidence, periods: Sequence[Period]) -> DowntimeByDomai
     spans, maintenance = evidence.spans, evidence.maintenance
     grouped = by_domain(spans, config)
     measured = measure_domains(spans, periods, as_of_us=as_of, grouped=grouped, maintenance=maintenance)
-    seen = domains_seen(observed, evaluated)
-    return downtime_by_domain(measured, periods, config=config, as_of_us=as_of, seen=seen)
+    observed_domains = domains_seen(observed, evaluated)
+    return downtime_by_domain(measured, periods, config=config, as_of_us=as_of, seen=observed_domains)
 
 
 def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> Diagnosis | None:

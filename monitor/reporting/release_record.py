@@ -166,42 +166,42 @@ def certificates(exports: Sequence[ReleaseEvent]) -> Sequence[Certificate]:
 
 def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
     """Yield each limit of a table that was grouped, with what was asked of it and reached."""
-    asked, reached = body["limits"], body["reached"]
-    k = asked.get("k")
+    required, reached = body["limits"], body["reached"]
+    k = required.get("k")
     yield CertificateLimit(Message("smallest equivalence class (k)"), "number", "≥", k, reached.get("k"))
     yield CertificateLimit(
         Message("highest re-identification risk of a record"),
         "ratio",
         "≤",
-        asked.get("max_risk", None if k is None else 1 / k),
+        required.get("max_risk", None if k is None else 1 / k),
         reached.get("highest_risk"),
     )
     yield CertificateLimit(
         Message("mean re-identification risk of a record"),
         "ratio",
         "≤",
-        asked.get("max_average_risk"),
+        required.get("max_average_risk"),
         reached.get("average_risk"),
     )
     yield CertificateLimit(
         Message("distinct sensitive values per equivalence class (l)"),
         "number",
         "≥",
-        asked.get("l"),
+        required.get("l"),
         _least(reached.get("l")),
     )
     yield CertificateLimit(
         Message("distance of each class's sensitive values from the table's (t)"),
         "number",
         "≤",
-        asked.get("t"),
+        required.get("t"),
         _most(reached.get("t")),
     )
     yield CertificateLimit(
         Message("share of population uniques"),
         "ratio",
         "≤",
-        asked.get("max_population_unique_fraction"),
+        required.get("max_population_unique_fraction"),
         reached.get("population_unique_fraction"),
     )
 
@@ -213,15 +213,15 @@ def _epsilon(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
 
 
 def _both(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    asked, reached = body["limits"].get("epsilon"), body["epsilon"]
-    return None if asked is None else str(asked), None if reached is None else str(reached)
+    required, reached = body["limits"].get("epsilon"), body["epsilon"]
+    return None if required is None else str(required), None if reached is None else str(reached)
 
 
 def _columns(body: Mapping[str, Any]) -> Iterator[CertificateColumn]:
-    lost: Mapping[str, float] = body["information_lost"]
+    losses: Mapping[str, float] = body["information_lost"]
     for name in body["columns"]:
         column_class, became = _class_and_change(body, name)
-        share = lost.get(name)
+        share = losses.get(name)
         if share and column_class is not ColumnClass.DIRECT_IDENTIFIER:
             became = Message("treated")
         yield CertificateColumn(name, CLASSES[column_class], became, None if share is None else share / 100)

@@ -113,8 +113,8 @@ def risk_plot(ways: Sequence[PlottedRemedy], limit: float | None) -> RiskPlot:
     def y_of(risk: float) -> float:
         return round(TOP + HEIGHT * math.log(max(risk, floor)) / math.log(floor), 2)
 
-    def x_of(lost: float) -> float:
-        return round(_ZERO + (_RIGHT - _ZERO) * min(lost / widest, 1.0), 3)
+    def x_of(loss: float) -> float:
+        return round(_ZERO + (_RIGHT - _ZERO) * min(loss / widest, 1.0), 3)
 
     groups = _grouped(ways, lambda way: (x_of(way.lost), y_of(way.risk)))
     return RiskPlot(

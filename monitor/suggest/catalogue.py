@@ -123,9 +123,9 @@ def _look_at(
         columns = source.table(name).schema()
     except SourceError as error:
         return TableEntry(name, problem=str(error))
-    seen = [column for column in columns if readable is None or column in readable]
+    visible = [column for column in columns if readable is None or column in readable]
     key = keys.get(name, ())
-    return TableEntry(name, key if set(key) <= set(seen) else (), None if readable is None else frozenset(seen))
+    return TableEntry(name, key if set(key) <= set(visible) else (), None if readable is None else frozenset(visible))
 
 
 def is_arrival_name(column: str) -> bool:

@@ -127,12 +127,12 @@ def ranges(table: TableStatistics) -> Iterator[Proposal]:
         limits = _limits(column)
         if limits is None:
             continue
-        low, high, why, confidence, seen = limits
+        low, high, why, confidence, observed = limits
         check: dict[str, Any] = {"type": "range", "column": column.name}
         check |= {key: _plain(limit) for key, limit in (("min", low), ("max", high)) if limit is not None}
         at_most = breaks_at_most(column.filled)
         why += f"; at most {share(at_most or 1.0)} of rows break it, 95 %"
-        yield Proposal("range", (column.name,), why, confidence, check, breaks_at_most=at_most, holds_values=seen)
+        yield Proposal("range", (column.name,), why, confidence, check, breaks_at_most=at_most, holds_values=observed)
 
 
 def _limits(column: ColumnStatistics) -> tuple[Any, Any, str, Confidence, bool] | None:
@@ -290,7 +290,7 @@ def _one_slip(first: str, second: str) -> bool:
     if abs(len(first) - len(second)) > 1:
         return False
     start = next(
-        (at for at, (one, two) in enumerate(zip(first, second, strict=False)) if one != two),
+        (at for at, (letter, other_letter) in enumerate(zip(first, second, strict=False)) if letter != other_letter),
         min(len(first), len(second)),
     )
     rest, other = first[start:], second[start:]

@@ -85,17 +85,17 @@ def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> S
     """Return the tables of a folder and of the folders right below."""
     results, lakes, left_out = [], [], []
     for below in _looked_into(working / path):
-        here = path if below is None else path / below
+        place = path if below is None else path / below
         try:
-            there = Folder.of(working / here)
-            sources = list(there.sources("" if here == Path() else f"{escape(str(here))}/"))
+            contents = Folder.of(working / place)
+            sources = list(contents.sources("" if place == Path() else f"{escape(str(place))}/"))
         except OSError as error:
-            left_out.append(f"{here}: it may not be read ({error.strerror})")
+            left_out.append(f"{place}: it may not be read ({error.strerror})")
             continue
         lakes += [source for source in sources if source.is_delta]
         results += [_files(source, folder, working) for source in sources if not source.is_delta]
         if databases and below is None:
-            results += [_database(name, folder, working) for name in there.databases if name != _STORE]
+            results += [_database(name, folder, working) for name in contents.databases if name != _STORE]
     results += [_files(source, folder, working) for source in _together(lakes)]
     if not results and not left_out:
         raise SourceNotFound
@@ -114,8 +114,8 @@ def _looked_into(path: Path) -> Iterator[str | None]:
     """Yield the folder itself as None, and the folders below it unless it is one table."""
     yield None
     with suppress(OSError):  # told of the folder itself
-        there = Folder.of(path)
-        yield from () if there.is_table else there.folders
+        contents = Folder.of(path)
+        yield from () if contents.is_table else contents.folders
 
 
 def _around(pattern: str) -> str:

@@ -67,7 +67,7 @@ def _lines(
     names = {check.name for check in configured.checks} if configured is not None else set()
     checks: list[Mapping[str, Any]] = []
     lines, comments = [], []
-    there = {line.strip() for line in text.splitlines()}
+    existing = {line.strip() for line in text.splitlines()}
     for proposal in table.proposals:
         if proposal.check is None:  # a setting of the table, which a person writes
             continue
@@ -82,7 +82,7 @@ def _lines(
             continue
         note = f"# {'needs csv.null_values: ' if waits else ''}{note_of(proposal)}"
         added = [note] if hidden else [note, f"# - {in_flow(check)}"]
-        comments += [] if added[-1] in there else added
+        comments += [] if added[-1] in existing else added
     return checks, [*lines, *comments]
 
 

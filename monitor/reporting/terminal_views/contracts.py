@@ -63,14 +63,14 @@ def _origins(origins: Mapping[str, str]) -> str:
 
 
 def _row(result: LevelResult) -> tuple[str, str, str, str, str]:
-    seen = _value(result.level, result.seen)
+    measured = _value(result.level, result.seen)
     if result.low != result.high:
-        seen += f" ({_value(result.level, result.low)} to {_value(result.level, result.high)})"
+        measured += f" ({_value(result.level, result.low)} to {_value(result.level, result.high)})"
     sign = "at least" if result.level is Level.AVAILABILITY else "at most"
     return (
         result.level.value,
         f"{sign} {_value(result.level, result.promised)}",
-        seen,
+        measured,
         result.verdict.value,
         _why(result),
     )

@@ -114,8 +114,8 @@ def _draw_columns(
         console,
         ("column", *(("~level",) if texts else ()), ">information lost", f">cells {what}"),
         [
-            (visible(name), *((texts[name],) if texts else ()), f"{lost:.2f} %", f"{cells[name]:,}")
-            for name, lost in bill.information_lost.items()
+            (visible(name), *((texts[name],) if texts else ()), f"{loss:.2f} %", f"{cells[name]:,}")
+            for name, loss in bill.information_lost.items()
         ],
     )
 
@@ -288,8 +288,8 @@ def draw_bill(console: Console, bill: UtilityReport, out: Path, k: int, *, colum
         console,
         ("column", ">information lost", ">cells changed", ">blanked", ">filled"),
         [
-            (visible(name), f"{lost:.2f} %", *(f"{cells.get(name, 0):,}" for cells in _cells(bill)))
-            for name, lost in bill.information_lost.items()
+            (visible(name), f"{loss:.2f} %", *(f"{cells.get(name, 0):,}" for cells in _cells(bill)))
+            for name, loss in bill.information_lost.items()
         ],
     )
     console.print()
@@ -303,12 +303,12 @@ def _cells(bill: UtilityReport) -> tuple[Mapping[str, int], ...]:
 
 def _loss(figures: Mapping[str, Any]) -> str:
     """Return the information loss, and its maximum distance from the optimum."""
-    lost, bound = figures["information_loss"], figures["lower_bound"]
+    loss, bound = figures["information_loss"], figures["lower_bound"]
     groups, smallest, largest = figures["groups"], figures["k"], figures["largest_group"]
     sizes = f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
     text = f"{groups:,} group{'s' * (groups != 1)} of {sizes} records"
-    if lost is not None:
-        text += f"; {lost:.4f} % of the information in numbers is lost"
+    if loss is not None:
+        text += f"; {loss:.4f} % of the information in numbers is lost"
     if bound:
-        text += f", at most {100 * (lost / bound - 1):.0f} % above the lower bound"
+        text += f", at most {100 * (loss / bound - 1):.0f} % above the lower bound"
     return f"{text}; {figures['seconds']:.1f} s by {figures['method']}"

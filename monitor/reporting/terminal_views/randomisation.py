@@ -77,7 +77,7 @@ def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
     draw_table(
         console,
         (*map(visible, done.domains), ">randomised", ">estimate before"),
-        [(*map(visible, values), f"{seen:,}", f"{before:,.1f}") for values, seen, before in rows],
+        [(*map(visible, values), f"{observed:,}", f"{before:,.1f}") for values, observed, before in rows],
     )
     console.print()
     console.print(Text("This costs no further epsilon, however often it is run.", "dim"))

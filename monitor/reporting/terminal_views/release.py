@@ -237,9 +237,9 @@ def draw_list(console: Console, states: Sequence[ReleaseState], exports: Mapping
             console.print()
         for name, text in reasons:
             console.print(Text(f"  {visible(name)}: {visible(text)}", "dim"), soft_wrap=True)
-    gone = sorted(exports.keys() - {state.name for state in states})
-    if gone:
-        console.print(Text(f"no longer configured, but recorded: {visible(', '.join(gone))}"))
+    removed = sorted(exports.keys() - {state.name for state in states})
+    if removed:
+        console.print(Text(f"no longer configured, but recorded: {visible(', '.join(removed))}"))
 
 
 def _last(exports: Mapping[str, ReleaseEvent], name: str) -> dict[str, Any] | None:

@@ -46,8 +46,8 @@ def draw_assessment(console: Console, risk_assessment: RiskAssessment) -> None:
 
 def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:
     """Print which sets of columns tell how many records apart."""
-    seen: Mapping[str, Any] = result.outcome.observed
-    sets, rows = seen["sets"], seen["rows"]
+    figures: Mapping[str, Any] = result.outcome.observed
+    sets, rows = figures["sets"], figures["rows"]
     expected: Mapping[str, Any] = result.outcome.expected
     if expected["max_unique_fraction"] < 1:
         _lead(console, result.table, result)
@@ -91,45 +91,45 @@ def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any
 
 
 def _draw_k(console: Console, check_result: CheckResult) -> None:
-    seen: Mapping[str, Any] = check_result.outcome.observed
-    wanted = check_result.outcome.expected["k"]
-    rows = seen["rows"]
-    console.print(Text(f"k-anonymity: k = {seen['k']}, required: at least {wanted}", "bold"))
+    figures: Mapping[str, Any] = check_result.outcome.observed
+    k = check_result.outcome.expected["k"]
+    rows = figures["rows"]
+    console.print(Text(f"k-anonymity: k = {figures['k']}, required: at least {k}", "bold"))
     lines = [
         ("records", _count(rows), None),
-        ("equivalence classes", _count(seen["classes"]), None),
-        ("unique records", _count(seen["sample_uniques"]), _share(seen["sample_uniques"], rows)),
-        (f"records in classes below {wanted}", _count(seen["records_below_k"]), _share(seen["records_below_k"], rows)),
-        ("highest risk of a record", None, _ratio(seen["highest_risk"])),
-        ("average risk (prosecutor, marketer)", None, _ratio(seen["average_risk"])),
+        ("equivalence classes", _count(figures["classes"]), None),
+        ("unique records", _count(figures["sample_uniques"]), _share(figures["sample_uniques"], rows)),
+        (f"records in classes below {k}", _count(figures["records_below_k"]), _share(figures["records_below_k"], rows)),
+        ("highest risk of a record", None, _ratio(figures["highest_risk"])),
+        ("average risk (prosecutor, marketer)", None, _ratio(figures["average_risk"])),
     ]
-    if seen["journalist_highest_risk"] is not None:
-        at_risk = seen["journalist_records_at_risk"]
+    if figures["journalist_highest_risk"] is not None:
+        at_risk = figures["journalist_records_at_risk"]
         lines += [
-            (f"records with fewer than {wanted} in the population", _count(at_risk), _share(at_risk, rows)),
-            ("highest risk among the population (journalist)", None, _ratio(seen["journalist_highest_risk"])),
-            ("average risk among the population (journalist)", None, _ratio(seen["journalist_average_risk"])),
+            (f"records with fewer than {k} in the population", _count(at_risk), _share(at_risk, rows)),
+            ("highest risk among the population (journalist)", None, _ratio(figures["journalist_highest_risk"])),
+            ("average risk among the population (journalist)", None, _ratio(figures["journalist_average_risk"])),
         ]
     draw_table(console, ("", ">number", ">share"), lines)
-    for line in _other_k(seen):
+    for line in _other_k(figures):
         console.print(line)
-    if seen["continuous"] and check_result.outcome.status is not Status.WARN:  # a warning says it already
-        columns = visible(", ".join(seen["continuous"]))
+    if figures["continuous"] and check_result.outcome.status is not Status.WARN:  # a warning says it already
+        columns = visible(", ".join(figures["continuous"]))
         console.print(f"floating-point columns, grouped by exact equality: {columns}")
     console.print()
-    draw_table(console, (">group of", ">groups", ">records", ""), _bars(seen["histogram"], rows))
-    if seen["damage"]:
+    draw_table(console, (">group of", ">groups", ">records", ""), _bars(figures["histogram"], rows))
+    if figures["damage"]:
         console.print()
-        damage = sorted(seen["damage"].items(), key=lambda item: -item[1])
+        damage = sorted(figures["damage"].items(), key=lambda item: -item[1])
         safe = [(visible(column), _count(records)) for column, records in damage]
         draw_table(console, ("~if unknown to attackers", ">records made safe"), safe)
 
 
-def _other_k(seen: Mapping[str, Any]) -> Iterator[str]:
-    if seen["k_wildcard"] not in {None, seen["k"]}:
-        yield f"with NULL as a wildcard, k is {seen['k_wildcard']}; informational"
-    if seen["k_normalised"] not in {None, seen["k"]}:
-        yield f"with normalised spelling, k is {seen['k_normalised']}; informational"
+def _other_k(figures: Mapping[str, Any]) -> Iterator[str]:
+    if figures["k_wildcard"] not in {None, figures["k"]}:
+        yield f"with NULL as a wildcard, k is {figures['k_wildcard']}; informational"
+    if figures["k_normalised"] not in {None, figures["k"]}:
+        yield f"with normalised spelling, k is {figures['k_normalised']}; informational"
 
 
 def _bars(histogram: Sequence[Sequence[int]], rows: int) -> Iterator[tuple[str, str, str, str]]:
@@ -167,13 +167,13 @@ def _lead(console: Console, name: str, result: CheckResult) -> None:
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str | None]]:
     for name, value in values.items():
-        here = f"{above}{name}".replace("_", " ")
+        label = f"{above}{name}".replace("_", " ")
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{here}: ")
+            yield from _flat(value, f"{label}: ")
         elif isinstance(value, bool) or not isinstance(value, int | float):
-            yield visible(here), None if value is None or isinstance(value, list | tuple) else visible(str(value))
+            yield visible(label), None if value is None or isinstance(value, list | tuple) else visible(str(value))
         else:
-            yield visible(here), _SAY.format(value, "number")
+            yield visible(label), _SAY.format(value, "number")
 
 
 def _count(number: Any) -> str:

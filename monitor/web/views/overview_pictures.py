@@ -73,11 +73,11 @@ def domain_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datet
         and _is_known(project, tx, week, now)
         for name in without
     }
-    seen = _seen(project)
-    if unsure := quiet - seen:
+    evaluated = _seen(project)
+    if unsure := quiet - evaluated:
         observed = _observed(project, tx, {name for name, _ in unsure}, weeks[-1].start, now)
-        seen |= domains_seen(observed, weeks) & unsure
-    downtimes = downtime_by_domain(measured, weeks, config=project.config, as_of_us=as_of_us, seen=seen & quiet)
+        evaluated |= domains_seen(observed, weeks) & unsure
+    downtimes = downtime_by_domain(measured, weeks, config=project.config, as_of_us=as_of_us, seen=evaluated & quiet)
     return domain_grid(project.config, weeks, downtimes)
 
 

@@ -266,7 +266,7 @@ def _remedies(stored: StoredComparison) -> tuple[RemedyOutcome, ...]:
 
 
 def _outcome(number: int, item: Mapping[str, Any], *, is_best: bool) -> RemedyOutcome:
-    reached, lost = item["reached"], item["mean_information_lost"]
+    reached, loss = item["reached"], item["mean_information_lost"]
     return RemedyOutcome(
         number=number,
         remedy=item["remedy"],
@@ -279,7 +279,7 @@ def _outcome(number: int, item: Mapping[str, Any], *, is_best: bool) -> RemedyOu
         t=_weakest(reached.get("t"), max),
         epsilon=item["epsilon"],
         suppressed=item["suppressed"],
-        lost=None if lost is None else round(lost / 100, 2),
+        lost=None if loss is None else round(loss / 100, 2),
         seconds=item["seconds"],
         recommended=is_best,
     )

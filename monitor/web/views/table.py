@@ -311,14 +311,14 @@ def strip_of(project: Project, tx: ReadTransaction, table: Table, now: datetime)
     parts = parts_between(
         spans, edges, as_of_us=to_us(now), group=spans.table, maintenance=project.maintenance(spans.names)
     )
-    here = parts.get(spans.names.index(table.name)) if table.name in spans.names else None
+    day_parts = parts.get(spans.names.index(table.name)) if table.name in spans.names else None
     gaps = gaps_of(tx, [table], since=from_us(edges[0]), now=now)
     watches = tx.results.watches(table.check_id(check) for check in table.checks).values()
     since_us = min((to_us(watch.monitored_since) for watch in watches), default=None)
     days = []
     for at, day in enumerate(dates):
         window = Window(edges[at], min(edges[at + 1], max(to_us(now), edges[at] + 1)))
-        undetected, repair = (0, 0) if here is None else (here.undetected[at], here.repair[at])
+        undetected, repair = (0, 0) if day_parts is None else (day_parts.undetected[at], day_parts.repair[at])
         gap = unobserved(gaps, window).get(table.name)
         unseen = 0 if gap is None else gap.time
         state = DayState.GOOD

@@ -106,7 +106,7 @@ def _is_asked_for(project: Project, table: Table, query: TableListQuery) -> bool
         (query.tier, table.tier),
     )
     matches = query.text is None or query.text.casefold() in table.name.casefold()
-    return matches and all(not wanted or value in wanted for wanted, value in chosen)
+    return matches and all(not filters or value in filters for filters, value in chosen)
 
 
 def downtime_of(
