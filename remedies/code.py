@@ -253,9 +253,9 @@ class Code(RemedyParameters):
             if self.form is Form.LABEL:
                 return after, cells
         current_column = column
-        for bound, there in ((self.top.get(name), cells.above), (self.bottom.get(name), cells.below)):
+        for bound, beyond in ((self.top.get(name), cells.above), (self.bottom.get(name), cells.below)):
             if bound is not None:
-                current_column = current_column.mask(there & cells.changed, in_type(column, bound))
+                current_column = current_column.mask(beyond & cells.changed, in_type(column, bound))
         return current_column, cells
 
     def _compared(self, column: pd.Series[Any]) -> CodedCells:
@@ -267,8 +267,8 @@ class Code(RemedyParameters):
         for side, bounds in (("above", self.top), ("below", self.bottom)):
             if name in bounds:
                 bound: Any = in_type(column, bounds[name])
-                there = column >= bound if side == "above" else column < bound
-                results[side] = there.to_numpy(dtype=np.bool_, na_value=False)
+                beyond = column >= bound if side == "above" else column < bound
+                results[side] = beyond.to_numpy(dtype=np.bool_, na_value=False)
                 results["changed"] = results["changed"] | (
                     results[side] & (column != bound).to_numpy(dtype=np.bool_, na_value=False)
                 )

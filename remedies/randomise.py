@@ -167,8 +167,8 @@ class Randomise(RemedyParameters):
         unknown = sorted(set(map(str, after.columns)) - entries)
         if unknown:
             raise Refused(f"the output has a column '{unknown[0]}' that the mechanism does not know")
-        asked = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
-        limits: dict[str, Json] = {name: _json(item) for name, item in asked.items() if item is not None}
+        request = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
+        limits: dict[str, Json] = {name: _json(item) for name, item in request.items() if item is not None}
         return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
 
     def _bill(self, before: pd.DataFrame, randomised: Randomised, seconds: float) -> UtilityReport:

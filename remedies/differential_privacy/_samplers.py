@@ -144,9 +144,9 @@ def many_discrete_laplace(scale: int | Fraction, count: int) -> Integers:
     return drawn
 
 
-def _batch(scale: Fraction, wanted: int) -> Integers:
+def _batch(scale: Fraction, count: int) -> Integers:
     """Draw some, as many as come out of about twice as many tries as are wanted: which try fails is no secret."""
-    parts = many_below(scale.numerator, 2 * wanted + 16)
+    parts = many_below(scale.numerator, 2 * count + 16)
     parts = parts[unit_coins(parts, scale.numerator)]
     wholes = np.zeros(parts.size, dtype=np.uint64)
     still = np.arange(parts.size)

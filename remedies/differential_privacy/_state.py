@@ -18,14 +18,14 @@ def integer(value: object, *, name: str, least: int | None = None) -> int:
     Raises:
         Misfit: it is something else, a truth value included, or too small.
     """
-    wanted = f"{name} is expected to be an integer" + ("" if least is None else f" of at least {least}")
+    expected = f"{name} is expected to be an integer" + ("" if least is None else f" of at least {least}")
     if isinstance(value, bool):
-        raise Misfit(wanted)
+        raise Misfit(expected)
     if not isinstance(value, SupportsIndex):
-        raise Misfit(f"{wanted}, not {type(value).__name__}")
+        raise Misfit(f"{expected}, not {type(value).__name__}")
     read = operator.index(value)
     if least is not None and read < least:
-        raise Misfit(wanted)
+        raise Misfit(expected)
     return read
 
 
@@ -37,9 +37,9 @@ def read_state(state: Mapping[str, object], *, form: str, fields: set[str]) -> N
     """
     if state.get("form") != form:
         raise Misfit(f"the state has the form {state.get('form')!r}, expected {form!r}")
-    seen = set(state) - {"form"}
-    if seen != fields:
-        raise Misfit(f"the state of {form} has wrong fields: {', '.join(sorted(map(str, seen ^ fields)))}")
+    names = set(state) - {"form"}
+    if names != fields:
+        raise Misfit(f"the state of {form} has wrong fields: {', '.join(sorted(map(str, names ^ fields)))}")
 
 
 def whole(state: Mapping[str, object], name: str, *, least: int | None = None) -> int:

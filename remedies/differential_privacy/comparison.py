@@ -147,19 +147,19 @@ def compare(
         runs = min(max(_ROWS // max(int(table.sum()), table.size), _RUNS.start), _RUNS.stop - 1)
     if runs < 0:
         raise Misfit("runs is a number of simulated tables, 0 or more")
-    asked = _Asked(table, tuple(queries), delta_of(delta), rows_per_unit, runs)
+    request = _Request(table, tuple(queries), delta_of(delta), rows_per_unit, runs)
     return Comparison(
         shape=table.shape,
         rows=int(table.sum()),
         rows_per_unit=rows_per_unit,
-        delta=asked.delta,
+        delta=request.delta,
         runs=runs,
-        at=tuple(asked.at(nano(epsilon)) for epsilon in epsilons),
+        at=tuple(request.at(nano(epsilon)) for epsilon in epsilons),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _Request:
     table: Whole
     queries: tuple[int, ...]
     delta: Fraction

@@ -212,9 +212,9 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
         Misfit: a column is not there, a declaration makes no sense, or a column without a value in `others` has NULL
             or values outside its domain (counted, never shown). Nothing is drawn then.
     """
-    asked = _Asked(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit, keep_order=keep_order)
+    request = _Request(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit, keep_order=keep_order)
     read = [CategoryDomain.read(name, values, others or {}) for name, values in domains.items()]
-    _check(asked, read, others or {})
+    _check(request, read, others or {})
     cells = (
         [math.prod(current_coded.size for current_coded in read)]
         if joint
@@ -223,7 +223,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     if max(cells) > _LARGEST:
         raise Misfit("the domains have more combinations than can be numbered; randomise the columns separately")
     mechanism = _mechanism(
-        asked, read, _retentions(asked, [current_coded.name for current_coded in read], cells), cells
+        request, read, _retentions(request, [current_coded.name for current_coded in read], cells), cells
     )
     coded = [current_coded.read_column(table[current_coded.name]) for current_coded in read]
     drawn = _drawn([current_coded.places for current_coded in coded], mechanism)
@@ -244,7 +244,7 @@ def redrawn(codes: Codes, size: int, retention: Fraction) -> Codes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _Request:
     table: pd.DataFrame
     epsilon: Loss | None
     pk: float | None
@@ -254,7 +254,7 @@ class _Asked:
     keep_order: bool = field(kw_only=True)
 
 
-def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str, object]) -> None:
+def _check(request: _Request, domains: Sequence[CategoryDomain], others: Mapping[str, object]) -> None:
     """Check that the declarations fit one another and the table's columns; its values are not looked at.
 
     Raises:
@@ -262,60 +262,60 @@ def _check(asked: _Asked, domains: Sequence[CategoryDomain], others: Mapping[str
     """
     if not domains:
         raise Misfit("no column is named; expected one or more with their domains")
-    columns = asked.table.columns.tolist()
+    columns = request.table.columns.tolist()
     for domain in domains:
         if columns.count(domain.name) != 1:
             if domain.name in columns:
                 raise Misfit(f"{columns.count(domain.name)} columns are named '{domain.name}'; rename them")
             raise Misfit(f"column '{domain.name}' not found{did_you_mean(domain.name, map(str, columns))}")
     named = [domain.name for domain in domains]
-    unknown = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
+    unknown = sorted({*others, *(request.retention if isinstance(request.retention, Mapping) else ())} - set(named))
     if unknown:
         raise Misfit(f"column '{unknown[0]}' has no domain{did_you_mean(unknown[0], named)}")
-    if sum(item is not None for item in (asked.epsilon, asked.pk, asked.retention)) != 1:
+    if sum(item is not None for item in (request.epsilon, request.pk, request.retention)) != 1:
         raise Misfit("expected exactly one of epsilon, pk and retention")
-    if isinstance(asked.rows_per_unit, bool) or asked.rows_per_unit < 1:
+    if isinstance(request.rows_per_unit, bool) or request.rows_per_unit < 1:
         raise Misfit("rows_per_unit says how many rows one person has at most, 1 or more")
 
 
-def _retentions(asked: _Asked, names: Sequence[str], cells: Sequence[int]) -> tuple[Fraction, ...]:
+def _retentions(request: _Request, names: Sequence[str], cells: Sequence[int]) -> tuple[Fraction, ...]:
     """Return what is asked for in whole 2**-64ths, rounded down.
 
     Raises:
         Misfit: it cannot be had.
     """
-    if asked.retention is None:
+    if request.retention is None:
         epsilon = (
-            epsilon_for_pk(asked.pk, len(asked.table))
-            if asked.pk is not None
-            else Fraction(nano(cast("Loss", asked.epsilon)), NANO * asked.rows_per_unit)
+            epsilon_for_pk(request.pk, len(request.table))
+            if request.pk is not None
+            else Fraction(nano(cast("Loss", request.epsilon)), NANO * request.rows_per_unit)
         )
         retentions: list[Retention] = [largest_retention(Fraction(epsilon), cells)] * len(cells)
-    elif not isinstance(asked.retention, Mapping):
-        retentions = [asked.retention] * len(cells)
-    elif asked.joint:
+    elif not isinstance(request.retention, Mapping):
+        retentions = [request.retention] * len(cells)
+    elif request.joint:
         raise Misfit("jointly randomised columns have one retention")
     else:
-        missing = [name for name in names if name not in asked.retention]
+        missing = [name for name in names if name not in request.retention]
         if missing:
             raise Misfit(f"column '{missing[0]}' has no retention; name one for each column, or one for all")
-        retentions = [asked.retention[name] for name in names]
+        retentions = [request.retention[name] for name in names]
     if not all(0 <= rho < 1 for rho in retentions):
         raise Misfit("a retention is a probability, 0 to below 1; a column that is kept is not to be named")
     return tuple(Fraction(int(Fraction(rho) * ONE), ONE) for rho in retentions)
 
 
 def _mechanism(
-    asked: _Asked, domains: Sequence[CategoryDomain], retentions: tuple[Fraction, ...], cells: Sequence[int]
+    request: _Request, domains: Sequence[CategoryDomain], retentions: tuple[Fraction, ...], cells: Sequence[int]
 ) -> Mechanism:
     spent = exact_epsilon(retentions, cells)
     if spent is None:
         raise Misfit("a retention of 1 protects nothing")
     named = {domain.name for domain in domains}
-    unchanged = tuple(str(column) for column in asked.table.columns if column not in named)
-    if not _is_count(asked.table.index):
+    unchanged = tuple(str(column) for column in request.table.columns if column not in named)
+    if not _is_count(request.table.index):
         unchanged = (INDEX, *unchanged)
-    if asked.keep_order:
+    if request.keep_order:
         unchanged = (ORDER, *unchanged)
     return Mechanism(
         domains={domain.name: domain.declared for domain in domains},
@@ -323,12 +323,12 @@ def _mechanism(
             domain.name: (*domain.range.range, domain.range.width) for domain in domains if domain.range is not None
         },
         others={domain.name: domain.declared[domain.other] for domain in domains if domain.other is not None},
-        joint=asked.joint,
+        joint=request.joint,
         retentions=retentions,
         epsilon_of_row=stated_epsilon(spent),
-        epsilon=None if unchanged else stated_epsilon(spent, asked.rows_per_unit),
-        rows=len(asked.table),
-        rows_per_unit=asked.rows_per_unit,
+        epsilon=None if unchanged else stated_epsilon(spent, request.rows_per_unit),
+        rows=len(request.table),
+        rows_per_unit=request.rows_per_unit,
         unchanged=unchanged,
         shuffled=not unchanged,
     )

@@ -119,8 +119,8 @@ def _compared(before: pd.DataFrame, after: pd.DataFrame, keys: tuple[str, ...], 
         was, now = _placed(before, name, old, many), _placed(after, name, new, many)
         change = _relative(was, now)
         shown |= {f"{name} before": was, f"{name} after": now, f"{name} change": change}
-        there = np.intersect1d(old, new)
-        changes[name] = _figure(was[there], now[there], change[there])
+        common = np.intersect1d(old, new)
+        changes[name] = _figure(was[common], now[common], change[common])
     return ResultChange(
         keys=keys,
         lines_before=len(before),

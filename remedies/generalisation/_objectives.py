@@ -58,9 +58,9 @@ def objective(frequencies: Frequencies, by: By, *, only_small_broken: bool) -> O
     return _MAKE[by](frequencies)
 
 
-def _class_size(seen: NodeClasses) -> float:
+def _class_size(node: NodeClasses) -> float:
     """Rows that are kept per class. Without the smallest ones classes are larger on average: so it bounds itself."""
-    sizes = seen.sizes[~seen.broken]
+    sizes = node.sizes[~node.broken]
     return float(sizes.mean()) if len(sizes) else math.inf
 
 
@@ -68,9 +68,9 @@ def _discernibility(frequencies: Frequencies) -> Objective:
     """Return Bayardo & Agrawal's: a class costs its size squared, a suppressed row the size of the table."""
     rows = frequencies.rows
 
-    def value(seen: NodeClasses) -> float:
-        sizes = seen.sizes[~seen.broken].astype(object) if rows > _EXACT else seen.sizes[~seen.broken]
-        return float((sizes * sizes).sum() + seen.suppressed * rows)
+    def value(node: NodeClasses) -> float:
+        sizes = node.sizes[~node.broken].astype(object) if rows > _EXACT else node.sizes[~node.broken]
+        return float((sizes * sizes).sum() + node.suppressed * rows)
 
     return Objective(value, BY_SQUARES)
 
@@ -79,7 +79,7 @@ def _steps(frequencies: Frequencies) -> Objective:
     """Return the steps; of as many steps, the fewest suppressed rows."""
     rows = frequencies.rows + 1
     return Objective(
-        lambda seen: float(seen.levels.sum() + seen.suppressed / rows),
+        lambda node: float(node.levels.sum() + node.suppressed / rows),
         bounds=[np.arange(height + 1, dtype=np.float64) for height in frequencies.heights],
     )
 
@@ -98,11 +98,11 @@ class _Cells:
 def _by_cells(cells: Sequence[_Cells], together: Together) -> Objective:
     """Return a measure that adds up the cells of each column; a suppressed cell is never cheaper than a kept one."""
 
-    def value(seen: NodeClasses) -> float:
-        rows = seen.sizes[seen.broken]
+    def value(node: NodeClasses) -> float:
+        rows = node.sizes[node.broken]
         sums = [
-            np.array([cell.all_rows[level] + (rows * cell.more[level][seen.leaves[:, place]]).sum()])
-            for place, (cell, level) in enumerate(zip(cells, seen.levels, strict=True))
+            np.array([cell.all_rows[level] + (rows * cell.more[level][node.leaves[:, place]]).sum()])
+            for place, (cell, level) in enumerate(zip(cells, node.levels, strict=True))
         ]
         return float(together(sums)[0])
 
@@ -169,9 +169,9 @@ def _kl(frequencies: Frequencies) -> Objective:
     """
     margins, domains = frequencies.margins(), frequencies.domains
 
-    def column(place: int, level: int, lost: Floats) -> float:
+    def column(place: int, level: int, suppressed: Floats) -> float:
         nodes, margin = domains[place].nodes[level], margins[place]
-        remaining = np.bincount(nodes, weights=margin, minlength=len(nodes)) - lost
+        remaining = np.bincount(nodes, weights=margin, minlength=len(nodes)) - suppressed
         if not remaining.sum():
             return math.inf
         spread = (remaining / np.maximum(np.bincount(nodes, minlength=len(nodes)), 1))[nodes] / remaining.sum()
@@ -180,12 +180,12 @@ def _kl(frequencies: Frequencies) -> Objective:
             return math.inf
         return float((share * np.log(share / spread)).sum())
 
-    def value(seen: NodeClasses) -> float:
-        rows = seen.sizes[seen.broken].astype(np.float64)
+    def value(node: NodeClasses) -> float:
+        rows = node.sizes[node.broken].astype(np.float64)
         total = 0.0
-        for place, level in enumerate(seen.levels):
-            lost = np.bincount(seen.leaves[:, place], rows, len(domains[place].values))
-            total += column(place, int(level), lost.astype(np.float64))
+        for place, level in enumerate(node.levels):
+            suppressed = np.bincount(node.leaves[:, place], rows, len(domains[place].values))
+            total += column(place, int(level), suppressed.astype(np.float64))
         return total
 
     nothing = [np.zeros(len(domain.values)) for domain in domains]

@@ -38,12 +38,12 @@ class NodeMeasures:
         self._numeric = [domain.column for domain in frequencies.domains if is_numeric(domain)]
         self._columns: dict[tuple[int, int], RecodedColumn] = {}
 
-    def of(self, seen: NodeClasses) -> Utilities:
+    def of(self, node: NodeClasses) -> Utilities:
         """Measure a node whose classes were looked at."""
-        whole = self._suppressed(seen)
-        every = [self._cells(place, int(level), whole) for place, level in enumerate(seen.levels)]
-        levels = [int(level) for level in seen.levels]
-        return measured(every, levels, seen.sizes[~seen.broken], k=self._k, numeric=self._numeric)
+        whole = self._suppressed(node)
+        every = [self._cells(place, int(level), whole) for place, level in enumerate(node.levels)]
+        levels = [int(level) for level in node.levels]
+        return measured(every, levels, node.sizes[~node.broken], k=self._k, numeric=self._numeric)
 
     def _cells(self, place: int, level: int, whole: Whole) -> ReleasedCells:
         """Put together the cells of a column. `whole`: the combinations that are suppressed."""
@@ -52,23 +52,23 @@ class NodeMeasures:
             leaves = np.arange(len(total))
             self._columns[place, level] = column_at(frequencies.domains[place], leaves, level)
         column = self._columns[place, level]
-        lost = np.bincount(frequencies.codes[whole, place], frequencies.counts[whole], len(total)).astype(np.int64)
-        rows = total - lost
+        hidden = np.bincount(frequencies.codes[whole, place], frequencies.counts[whole], len(total)).astype(np.int64)
+        rows = total - hidden
         leaf = np.lexsort((column.numbers,))
         leaf = leaf[rows[leaf] > 0]
-        return ReleasedCells(column, leaf, column.numbers[leaf], rows[leaf], lost, total)
+        return ReleasedCells(column, leaf, column.numbers[leaf], rows[leaf], hidden, total)
 
-    def _suppressed(self, seen: NodeClasses) -> Whole:
+    def _suppressed(self, node: NodeClasses) -> Whole:
         """Find the combinations of the classes that are suppressed: int64."""
-        if not seen.broken.any():
+        if not node.broken.any():
             return np.zeros(0, dtype=np.int64)
         frequencies = self._frequencies
         labels = [
             domain.nodes[level][frequencies.codes[:, place]]
-            for place, (domain, level) in enumerate(zip(frequencies.domains, seen.levels, strict=True))
+            for place, (domain, level) in enumerate(zip(frequencies.domains, node.levels, strict=True))
         ]
         keys = pack_rows([labels[place] for place in self._order], self._layout)
-        broken = pack_rows([seen.leaves[:, place] for place in self._order], self._layout)
+        broken = pack_rows([node.leaves[:, place] for place in self._order], self._layout)
         return np.flatnonzero(_among(keys, broken))
 
 
@@ -184,15 +184,15 @@ def _measured(frequencies: Frequencies, nodes: Whole, k: int, criteria: Sequence
     if not len(nodes):
         return
     order = order_of(frequencies)
-    wanted = np.zeros([frequencies.heights[place] + 1 for place in order], dtype=np.bool_)
-    wanted[tuple(nodes[:, order].T)] = True
+    is_measured = np.zeros([frequencies.heights[place] + 1 for place in order], dtype=np.bool_)
+    is_measured[tuple(nodes[:, order].T)] = True
     ground = OrderedTable.of(frequencies, order)
     judge = Judge(frequencies, k, criteria)
-    search = LatticeWalk(frequencies, order, ground, wanted, judge, k, most=frequencies.rows)  # all of them hold
+    search = LatticeWalk(frequencies, order, ground, is_measured, judge, k, most=frequencies.rows)  # all of them hold
     walker, measures = search.walker(), NodeMeasures(frequencies, ground, order, k)
     node = walker.go_on(stop=True, every=True)
     while node != ENDED:
         if node != PAUSED:
-            seen = search.look(walker, node)
-            yield Choice(tuple(seen.levels.tolist()), is_minimal=False, utilities=measures.of(seen))
+            classes = search.look(walker, node)
+            yield Choice(tuple(classes.levels.tolist()), is_minimal=False, utilities=measures.of(classes))
         node = walker.go_on(stop=True, every=True)

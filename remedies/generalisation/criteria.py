@@ -142,9 +142,9 @@ def levels_of(column: str, hierarchy: Hierarchy, values: Sequence[Any]) -> Whole
     """
     lines = {text: place for place, text in enumerate(hierarchy.values)}
     texts = texts_of(values)
-    lost = sum(text is not None and text not in lines for text in texts)
-    if lost:
-        raise Misfit(f"column '{column}': {lost:,} of its values are not in the hierarchy; add a line for each")
+    missing = sum(text is not None and text not in lines for text in texts)
+    if missing:
+        raise Misfit(f"column '{column}': {missing:,} of its values are not in the hierarchy; add a line for each")
     nodes = hierarchy.nodes()[: hierarchy.partitions]
     alone = np.full((len(nodes), 1), nodes.max() + 1)
     places = [len(lines) if text is None else lines[text] for text in texts]

@@ -47,18 +47,18 @@ def hierarchy_files(folder: Path | str, columns: Iterable[str], *, others: Itera
     Raises:
         Misfit: the folder cannot be read, or a column has more than one.
     """
-    folder, wanted = Path(folder), list(columns)
-    names = {*wanted, *others}
+    folder, own = Path(folder), list(columns)
+    names = {*own, *others}
     paths: dict[str, Path] = {}
     for path in _files(folder):
         owner = max((name for name in names if _is_for(path.stem, name)), key=len, default=None)
-        if owner not in wanted:
+        if owner not in own:
             continue
         if owner in paths:
             first, second = paths[owner].name, path.name
             raise Misfit(f"two hierarchies for column '{owner}' in {folder}: {first} and {second}; keep one")
         paths[owner] = path
-    return {name: paths[name] for name in wanted if name in paths}
+    return {name: paths[name] for name in own if name in paths}
 
 
 def read_spec(path: Path | str) -> HierarchySpec:
@@ -78,10 +78,10 @@ def read_spec(path: Path | str) -> HierarchySpec:
 
 def _files(folder: Path) -> Sequence[Path]:
     try:
-        seen = [path for path in folder.iterdir() if path.suffix in _LINES | _YAML and path.is_file()]
+        paths = [path for path in folder.iterdir() if path.suffix in _LINES | _YAML and path.is_file()]
     except OSError as error:
         raise Misfit(f"{folder} cannot be read ({type(error).__name__}); expected a folder of hierarchies") from None
-    return sorted(path for path in seen if not path.name.startswith("."))
+    return sorted(path for path in paths if not path.name.startswith("."))
 
 
 def _is_for(stem: str, column: str) -> bool:

@@ -205,9 +205,9 @@ def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Co
     lines = {text: place for place, text in enumerate(hierarchy.values)}
     texts = texts_of(values)
     places = np.array([lines.get("" if text is None else text, _NOBODY) for text in texts], dtype=np.int64)
-    lost = sum(place == _NOBODY and text is not None for place, text in zip(places, texts, strict=True))
-    if lost:
-        is_are = "1 value has" if lost == 1 else f"{lost:,} values have"
+    missing = sum(place == _NOBODY and text is not None for place, text in zip(places, texts, strict=True))
+    if missing:
+        is_are = "1 value has" if missing == 1 else f"{missing:,} values have"
         raise Misfit(f"column '{name}': {is_are} no path in the hierarchy; add a line for each, or mend the values")
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
@@ -263,9 +263,9 @@ class Rows:
         is_known = np.ones(len(table), dtype=np.bool_)
         for leaves, pairs in zip(self._domains, self._pairs, strict=True):
             codes = leaves.find(table[leaves.column])
-            wanted = numbers * leaves.count + codes
-            numbers = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-            is_known &= (codes >= 0) & (pairs[numbers] == wanted)
+            pair = numbers * leaves.count + codes
+            numbers = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+            is_known &= (codes >= 0) & (pairs[numbers] == pair)
         return np.where(is_known, self._first[numbers], UNKNOWN).astype(np.int64)
 
 

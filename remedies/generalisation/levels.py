@@ -103,7 +103,7 @@ def masks(
     check_masks(hide, keep, character=character, length=length)
     leaves = leaves_of(values)
     longest = max(1, *map(len, leaves)) if length is None else length
-    left = [max(0, longest - lost) for lost in hide] if hide else list(keep)
+    left = [max(0, longest - hidden) for hidden in hide] if hide else list(keep)
     made = [[_masked(leaf, shown, longest, character=character, side=side) for leaf in leaves] for shown in left]
     return with_root(leaves, made, root)
 

@@ -213,16 +213,16 @@ class Limited(RemedyParameters):
     ) -> Mapping[str, Json]:
         from checks.risk import t_closeness
 
-        asked: Any = partial(t_closeness, after, self.columns, name, distance=closeness.distance, t=closeness.t)
+        measure: Any = partial(t_closeness, after, self.columns, name, distance=closeness.distance, t=closeness.t)
         if closeness.hierarchy is not None:  # which knows values by their texts
             before, after = (_with_texts(frame, name) for frame in (before, after))
             built = closeness.built(name, list(before[name]))
-            asked = partial(t_closeness, after, self.columns, name, hierarchy=built, t=closeness.t)
-        result = asked(reference=before).columns[name]
+            measure = partial(t_closeness, after, self.columns, name, hierarchy=built, t=closeness.t)
+        result = measure(reference=before).columns[name]
         if result.above is not None and result.above.records:
             text = f"{result.above.records} records of the output are in groups whose values of '{name}' are too far"
             raise Refused(f"{text} from those of the input")
-        own = asked().columns[name]
+        own = measure().columns[name]
         return {"t": result.t, "t_of_output": own.t}
 
 

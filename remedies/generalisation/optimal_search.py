@@ -137,11 +137,11 @@ class _Best:
         return int(self.seen.levels.sum())
 
 
-def _better(best: _Best | None, search: LatticeWalk, goal: Objective, seen: NodeClasses) -> _Best | None:
+def _better(best: _Best | None, search: LatticeWalk, goal: Objective, node: NodeClasses) -> _Best | None:
     """Return the better of the best so far and a node that was looked at."""
-    if seen.suppressed > search.most:
+    if node.suppressed > search.most:
         return best
-    current_best = _Best(seen, goal.value(seen))
+    current_best = _Best(node, goal.value(node))
     return current_best if best is None or (current_best.value, current_best.steps) < (best.value, best.steps) else best
 
 

@@ -53,8 +53,8 @@ def changes(recoding: Recoding) -> Changes:
     anywhere = np.zeros(len(counts), dtype=np.bool_)
     for place, column in enumerate(recoding.columns):
         name = column.domain.column
-        differs, gone, new = _of_column(column, recoding.frequencies.codes[:, place])
-        changed[name], blanked[name], filled[name] = (int(counts[cells].sum()) for cells in (differs, gone, new))
+        differs, blank, new = _of_column(column, recoding.frequencies.codes[:, place])
+        changed[name], blanked[name], filled[name] = (int(counts[cells].sum()) for cells in (differs, blank, new))
         anywhere |= differs
     return Changes(
         rows=recoding.frequencies.rows,

@@ -178,16 +178,16 @@ def labels_of(domain: ColumnFrequencies, levels: Whole, leaves: Whole) -> Labels
     texts = np.empty(len(levels), dtype=object)
     widths, first, last = (np.empty(len(levels), dtype=np.int64) for _ in range(3))
     for level in np.unique(levels):
-        here = np.flatnonzero(levels == level)
-        texts[here] = domain.labels(level)[leaves[here]]
-        widths[here] = domain.widths(level)[leaves[here]]
+        places = np.flatnonzero(levels == level)
+        texts[places] = domain.labels(level)[leaves[places]]
+        widths[places] = domain.widths(level)[leaves[places]]
         along = domain.nodes[level][order]
         begins = np.flatnonzero(np.diff(along, prepend=-1))
         ends = np.append(begins[1:], len(order))
         stretch = np.empty(len(order), dtype=np.int64)
         stretch[along[begins]] = np.arange(len(begins))
-        own = stretch[domain.nodes[level][leaves[here]]]
-        first[here], last[here] = begins[own], ends[own]
+        own = stretch[domain.nodes[level][leaves[places]]]
+        first[places], last[places] = begins[own], ends[own]
     return Labels(texts, levels, widths, order, first, last)
 
 

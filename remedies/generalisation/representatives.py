@@ -61,8 +61,8 @@ def cells_of(recoding: Recoding, place: int) -> ReleasedCells:
     """Put together the cells of the column at a place."""
     frequencies, column = recoding.frequencies, recoding.columns[place]
     codes, leaves = frequencies.codes[:, place], len(column.domain.values)
-    gone = recoding.suppressed
-    counts = np.where(gone, 0, frequencies.counts)
+    suppressed = recoding.suppressed
+    counts = np.where(suppressed, 0, frequencies.counts)
     pairs = column.numbers * leaves + codes
     size = len(column.labels.texts) * leaves
     if size > max(4 * len(pairs), 65_536):
@@ -72,8 +72,8 @@ def cells_of(recoding: Recoding, place: int) -> ReleasedCells:
     rows = _counted(pairs, counts, len(distinct))
     held = np.flatnonzero(rows)
     leaf, label, rows = distinct[held] % leaves, distinct[held] // leaves, rows[held]
-    lost = _counted(codes[gone], frequencies.counts[gone], leaves)
-    return ReleasedCells(column, leaf, label, rows, lost, lost + _counted(leaf, rows, leaves))
+    suppressed_rows = _counted(codes[suppressed], frequencies.counts[suppressed], leaves)
+    return ReleasedCells(column, leaf, label, rows, suppressed_rows, suppressed_rows + _counted(leaf, rows, leaves))
 
 
 def is_everything(labels: Labels) -> npt.NDArray[np.bool_]:
@@ -100,16 +100,16 @@ def squared_differences(cells: ReleasedCells, representative: Representative) ->
     A suppressed row and a blanked cell count as a label above everything. NULL is no number and adds nothing.
     """
     numbers = numbers_of(cells.column.domain)
-    here = ~np.isnan(numbers)
-    if not here.any():
+    is_number = ~np.isnan(numbers)
+    if not is_number.any():
         return 0.0
-    pairs = here[cells.leaf]
+    pairs = is_number[cells.leaf]
     leaf, label, rows = cells.leaf[pairs], cells.label[pairs], cells.rows[pairs]
     with np.errstate(over="ignore", invalid="ignore"):  # too large for a float: infinite
         stands, for_all = _STANDING[representative](cells, numbers)
         released = np.dot((numbers[leaf] - stands[label]) ** 2, rows)
-        lost = np.dot((numbers[here] - for_all) ** 2, cells.lost[here])
-    result = float(released + lost)
+        of_suppressed = np.dot((numbers[is_number] - for_all) ** 2, cells.lost[is_number])
+    result = float(released + of_suppressed)
     return math.inf if math.isnan(result) else result
 
 

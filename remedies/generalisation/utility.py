@@ -189,9 +189,9 @@ def _precision(cells: ReleasedCells) -> float | None:
 
 def _loss(cells: ReleasedCells) -> float:
     others = cells.lines - 1
-    lost = (cells.labels.widths - 1) / others if others else np.zeros(len(cells.labels.widths))
-    lost = np.where(is_everything(cells.labels), 1.0, lost)
-    return cells.summed(lost, 1.0) / int(cells.total.sum())
+    shares = (cells.labels.widths - 1) / others if others else np.zeros(len(cells.labels.widths))
+    shares = np.where(is_everything(cells.labels), 1.0, shares)
+    return cells.summed(shares, 1.0) / int(cells.total.sum())
 
 
 def _entropy_bits(cells: ReleasedCells) -> float:

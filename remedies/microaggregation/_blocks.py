@@ -122,9 +122,9 @@ def _widest(points: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: 
         count += 1
     best, width = 0, -1.0
     for axis in range(axes):
-        here = squares[axis] - total[axis] * total[axis] / count
-        if here > width:
-            best, width = axis, here
+        spread = squares[axis] - total[axis] * total[axis] / count
+        if spread > width:
+            best, width = axis, spread
     return best
 
 

@@ -98,19 +98,19 @@ def npn_order(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
     point = (in_columns(scores, columns) / n).astype(np.float32)
     apart = np.empty(n, np.float32)
     index = np.arange(n)
-    gone = np.zeros(n, np.bool_)
+    visited = np.zeros(n, np.bool_)
     path = np.empty(n, np.int64)
     distances(columns, n, point, apart)
-    at = _farthest(apart, gone, n)
+    at = _farthest(apart, visited, n)
     alive = n
     for step in range(n):
         path[step] = index[at]
-        gone[at] = True
+        visited[at] = True
         point[:] = columns[:, at]
         if 8 * (n - 1 - step) < 7 * alive:
-            alive = keep(columns, index, gone, alive)
+            alive = keep(columns, index, visited, alive)
         distances(columns, alive, point, apart)
-        at = _nearest(apart, gone, alive)
+        at = _nearest(apart, visited, alive)
     return path
 
 
@@ -170,24 +170,24 @@ def mdav_labels(scores: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.int64
     point = np.empty(d, np.float32)
     apart = np.empty(n, np.float32)
     index = np.arange(n)
-    gone = np.zeros(n, np.bool_)
+    grouped = np.zeros(n, np.bool_)
     labels = np.full(n, -1, np.int64)
     near = np.empty(k, np.int64)
     alive = n
     groups = 0
     while n - groups * k >= 2 * k:
         distances(columns, alive, (total / (n - groups * k)).astype(np.float32), apart)
-        at = _farthest(apart, gone, alive)
+        at = _farthest(apart, grouped, alive)
         for _ in range(2 if n - groups * k >= 3 * k else 1):
             point[:] = columns[:, at]
             distances(columns, alive, point, apart)
             apart[at] = np.float32(-1.0)  # before its duplicates
-            _take_nearest(apart, gone, alive, near)
-            at = _farthest(apart, gone, alive)
+            _take_nearest(apart, grouped, alive, near)
+            at = _farthest(apart, grouped, alive)
             labels[index[near]] = groups
             for i in near:
                 total -= columns[:, i]
             groups += 1
         if 8 * (n - groups * k) < 7 * alive:
-            alive = keep(columns, index, gone, alive)
+            alive = keep(columns, index, grouped, alive)
     return np.where(labels < 0, groups, labels)

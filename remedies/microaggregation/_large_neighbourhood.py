@@ -52,11 +52,11 @@ def rebuild_all(bench: BlockState, seed: int, heat: float) -> float:
 @reordered_inner
 def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int32]) -> int:
     """Choose a and neighbours of it, or neighbours of those; return how many."""
-    wanted = 2 + _throw(rng) % (_MOST - 1)
+    target = 2 + _throw(rng) % (_MOST - 1)
     chosen[0] = a
     count = 1
     for _ in range(3 * _MOST):
-        if count == wanted:
+        if count == target:
             break
         origin = chosen[_throw(rng) % count]
         near = bench.near[origin, _throw(rng) % bench.near.shape[1]]
@@ -139,9 +139,9 @@ def _extreme(small: BlockState, free: npt.NDArray[np.int32], left: int, group: i
     X, centre = small.X, small.centre
     best, value = 0, -np.inf
     for at in range(left):
-        here = sign * distance(X, free[at], centre, group)
-        if here > value:
-            best, value = at, here
+        signed = sign * distance(X, free[at], centre, group)
+        if signed > value:
+            best, value = at, signed
     return best
 
 
@@ -199,6 +199,6 @@ def _write_back(
             bench.member[a, i] = origin[small.member[b, i]]
         bench.centre[a] = small.centre[b]
         bench.changed[a] = bench.clock[0]
-    for gone in range(at, count):
-        bench.size[places[gone]] = 0
+    for empty in range(at, count):
+        bench.size[places[empty]] = 0
     return True

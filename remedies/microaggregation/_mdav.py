@@ -48,7 +48,7 @@ def exact_mdav(scores: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
     in_columns(scores, columns)
     apart = np.empty(n, np.float32)
     index = np.arange(n)
-    gone = np.zeros(n, np.bool_)
+    grouped = np.zeros(n, np.bool_)
     labels = np.full(n, -1, np.int64)
     near = np.empty(k, np.int64)
     alive = n
@@ -72,7 +72,7 @@ def exact_mdav(scores: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
             nearest(scores, index[:alive], apart[:alive], scores[record], bounds, near[1:])
             for i in near:
                 labels[index[i]] = groups
-                gone[i] = True
+                grouped[i] = True
                 apart[i] = np.float32(np.inf)
                 columns[0, i] = FAR
                 for j in range(d):
@@ -80,7 +80,7 @@ def exact_mdav(scores: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
             groups += 1
             at = farthest(scores, index[:alive], apart[:alive], scores[record], bounds)
         if 8 * (n - groups * k) < 7 * alive:
-            alive = keep(columns, index, gone, alive)
+            alive = keep(columns, index, grouped, alive)
             total = _total(scores, index[:alive])
     for i in index[:alive]:
         if labels[i] < 0:

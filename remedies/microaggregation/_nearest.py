@@ -119,6 +119,6 @@ def _slide(key: np.int32, near: npt.NDArray[np.int32]) -> None:
     if key >= near[near.size - 1]:
         return
     for slot in range(near.size):
-        here = near[slot]
-        near[slot] = min(here, key)
-        key = max(here, key)
+        current = near[slot]
+        near[slot] = min(current, key)
+        key = max(current, key)

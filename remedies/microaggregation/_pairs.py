@@ -92,9 +92,9 @@ def _best_move(member: Numbers, size: Numbers, work: Distances, row: int, a: int
     leave, join = na / (na - 1), nb / (nb + 1)
     for i in range(na):
         own, other = work[row, i], work[row + 1, i]
-        here = leave * own - join * other
-        if here > gain and here > TOLERANCE * (own + other):
-            best, gain = i, here
+        move_gain = leave * own - join * other
+        if move_gain > gain and move_gain > TOLERANCE * (own + other):
+            best, gain = i, move_gain
     return best, gain
 
 
@@ -152,10 +152,10 @@ def _swap(
         work[_VALUE, i] = 0.0
         x, y = member[a, i], member[b, j]
         if total > 0.0:  # the centroids have moved since
-            here = distance(X, x, centre, a) + distance(X, y, centre, b)
-            there = distance(X, x, centre, b) + distance(X, y, centre, a)
-            gain = here - there + both * distance(X, x, X, y)
-            if gain <= TOLERANCE * (here + there) + NOISE:
+            before = distance(X, x, centre, a) + distance(X, y, centre, b)
+            after = distance(X, x, centre, b) + distance(X, y, centre, a)
+            gain = before - after + both * distance(X, x, X, y)
+            if gain <= TOLERANCE * (before + after) + NOISE:
                 continue
         exchange(X, member, size, centre, a, i, b, j)
         total += gain
@@ -259,14 +259,14 @@ def _chain(bench: BlockState, a: int, i: int, b: int, gain: float, leave: float)
     short = a
     for depth in range(DEEP):
         last = depth == DEEP - 1
-        c, at, here = _best_source(X, member, near, size, centre, short, last, gain - 2 * TOLERANCE * scale)
+        c, at, more = _best_source(X, member, near, size, centre, short, last, gain - 2 * TOLERANCE * scale)
         if c < 0:
             break
-        scale += abs(here)
+        scale += abs(more)
         spare = size[c] > (member.shape[1] + 1) // 2
         keep(bench, c)
         put(bench, take(bench, c, at), short)
-        gain += here
+        gain += more
         if spare:
             if gain > TOLERANCE * scale + NOISE:
                 accept(bench)
@@ -292,9 +292,9 @@ def _best_home(
         if c < 0:
             break
         if 0 < size[c] < cap:
-            here = joining(X, x, centre, c, size)
-            if here < cost:
-                b, cost = c, here
+            join = joining(X, x, centre, c, size)
+            if join < cost:
+                b, cost = c, join
     return b, leave - cost, leave
 
 
@@ -321,12 +321,12 @@ def _best_source(
         leave = n / (n - 1)
         for at in range(n):
             own, other = distances(X, member[c, at], centre, c, short)
-            here = leave * own - join * other
+            move_gain = leave * own - join * other
             if n > k:
-                if here > end:
-                    end, end_c, end_i = here, c, at
-            elif here > best:
-                best, best_c, best_i = here, c, at
+                if move_gain > end:
+                    end, end_c, end_i = move_gain, c, at
+            elif move_gain > best:
+                best, best_c, best_i = move_gain, c, at
     if gain + end > 0.0:
         return end_c, end_i, end
     if last or gain + best <= 0.0:

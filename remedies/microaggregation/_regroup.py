@@ -50,9 +50,9 @@ def _dissolve_one(bench: BlockState, a: int) -> float:
         for slot in range(near.shape[1]):
             b = near[a, slot]
             if b >= 0 and 0 < size[b] < cap:
-                here = joining(X, x, centre, b, size)
-                if here < cost:
-                    best, cost = b, here
+                join = joining(X, x, centre, b, size)
+                if join < cost:
+                    best, cost = b, join
         after += cost
         if best < 0 or after >= before or after * size[a] > before * (i + 2):  # far from it: no need to see the rest
             restore(bench)

@@ -49,11 +49,11 @@ class CellTree:
         cut = np.zeros(2**depth - 1)
         parts = [np.arange(len(points))]
         for node in range(2**depth - 1):
-            here = points[parts[node]]
-            if len(here):
-                axis[node] = int(np.argmax(here.var(axis=0)))
-                cut[node] = np.median(here[:, axis[node]])
-            left = here[:, axis[node]] <= cut[node]
+            inside = points[parts[node]]
+            if len(inside):
+                axis[node] = int(np.argmax(inside.var(axis=0)))
+                cut[node] = np.median(inside[:, axis[node]])
+            left = inside[:, axis[node]] <= cut[node]
             parts += [parts[node][left], parts[node][~left]]
         return cls(directions, axis, cut)
 

@@ -147,13 +147,13 @@ def _walk(link: npt.NDArray[np.int32]) -> Records:
     for end in range(len(link)):
         if done[end] or link[end, 1] >= 0:
             continue
-        before, here = -1, end
-        while here >= 0:
-            done[here] = True
-            path[at] = here
+        before, current = -1, end
+        while current >= 0:
+            done[current] = True
+            path[at] = current
             at += 1
-            ahead = link[here, 0] if link[here, 0] != before else link[here, 1]
-            before, here = here, ahead
+            ahead = link[current, 0] if link[current, 0] != before else link[current, 1]
+            before, current = current, ahead
     return path
 
 

@@ -273,28 +273,28 @@ class TableLoss:
 
 def cost(attributes: Sequence[Attribute], codes: Floats, missing: Mask) -> TableLoss:
     """Compare what was read with what is given out: codes and what is missing, (n, d) each."""
-    lost, changed, blanked, filled = {}, {}, {}, {}
+    losses, changed, blanked, filled = {}, {}, {}, {}
     other_rows = np.zeros(len(codes), dtype=np.bool_)
     weights: dict[str, int] = {}
     for column, attribute in enumerate(attributes):
-        gone = missing[:, column]
-        both = ~attribute.missing & ~gone
+        blank = missing[:, column]
+        both = ~attribute.missing & ~blank
         other = both & (attribute.codes != codes[:, column])
-        lost[attribute.name] = attribute.loss(attribute.codes[both], codes[both, column])
+        losses[attribute.name] = attribute.loss(attribute.codes[both], codes[both, column])
         weights[attribute.name] = int(both.sum()) if len(np.unique(attribute.codes[both])) > 1 else 0
-        blanked[attribute.name] = int((~attribute.missing & gone).sum())
-        filled[attribute.name] = int((attribute.missing & ~gone).sum())
+        blanked[attribute.name] = int((~attribute.missing & blank).sum())
+        filled[attribute.name] = int((attribute.missing & ~blank).sum())
         changed[attribute.name] = int(other.sum()) + blanked[attribute.name] + filled[attribute.name]
-        other_rows |= other | (attribute.missing != gone)
+        other_rows |= other | (attribute.missing != blank)
     by_kind = {
-        kind: _mean([attribute.name for attribute in attributes if attribute.kind is kind], lost, weights)
+        kind: _mean([attribute.name for attribute in attributes if attribute.kind is kind], losses, weights)
         for kind in ColumnKind
         if any(attribute.kind is kind for attribute in attributes)
     }
-    return TableLoss(lost, by_kind, changed, blanked, filled, int(other_rows.sum()))
+    return TableLoss(losses, by_kind, changed, blanked, filled, int(other_rows.sum()))
 
 
-def _mean(names: Sequence[str], lost: Mapping[str, float], weights: Mapping[str, int]) -> float:
+def _mean(names: Sequence[str], losses: Mapping[str, float], weights: Mapping[str, int]) -> float:
     """Return the mean loss; columns in which nothing differs do not count. Of z-scores that is 100 SSE / SST."""
     total = sum(weights[name] for name in names)
-    return sum(lost[name] * weights[name] for name in names) / total if total else 0.0
+    return sum(losses[name] * weights[name] for name in names) / total if total else 0.0

@@ -84,12 +84,12 @@ def fill(codes: Floats, missing: Mask, axes: Floats, axis_of: Rows) -> Floats:
     filled = codes.copy()
     patterns, pattern = np.unique(missing, axis=0, return_inverse=True)
     pattern = pattern.reshape(-1)
-    for number, gone in enumerate(patterns):
-        if not gone.any():
+    for number, blank in enumerate(patterns):
+        if not blank.any():
             continue
         rows = np.flatnonzero(pattern == number)
-        near = donors[_nearest(axes[rows][:, ~gone[axis_of]], axes[donors][:, ~gone[axis_of]])]
-        filled[np.ix_(rows, gone)] = codes[np.ix_(near, gone)]
+        near = donors[_nearest(axes[rows][:, ~blank[axis_of]], axes[donors][:, ~blank[axis_of]])]
+        filled[np.ix_(rows, blank)] = codes[np.ix_(near, blank)]
     return filled
 
 

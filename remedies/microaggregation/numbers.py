@@ -63,7 +63,7 @@ def read_numbers(column: pd.Series[Any]) -> NumberColumn:
         array = array.combine_chunks()
     missing: Mask = np.asarray(array.is_null(nan_is_null=True))
     values, cast, back = _read(column, array, missing)
-    return NumberColumn(values, missing, cast, lambda new, gone: _like(column, back(cast(new), gone)))
+    return NumberColumn(values, missing, cast, lambda new, mask: _like(column, back(cast(new), mask)))
 
 
 def decimals(values: npt.NDArray[np.floating[Any]], *, least: int = 0) -> int | None:
@@ -97,10 +97,10 @@ def _read(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Float
     if types.is_decimal(array.type):
         return _decimals(column, array, missing)
     if types.is_uint64(array.type):
-        return _wholes(array.fill_null(0).to_numpy(), missing, lambda new, gone: pa.array(new, mask=gone))
+        return _wholes(array.fill_null(0).to_numpy(), missing, lambda new, mask: pa.array(new, mask=mask))
     if types.is_integer(array.type) or types.is_temporal(array.type):
         whole = _as_int64(array)
-        return _wholes(whole, missing, lambda new, gone: _from_int64(new, gone, array.type))
+        return _wholes(whole, missing, lambda new, mask: _from_int64(new, mask, array.type))
     raise _no_number(column, f"values of type {array.type}")
 
 
@@ -132,7 +132,7 @@ def _floats(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Flo
         nearest: Floats = rounded(new, places).astype(width).astype(np.float64) + 0.0  # no negative zero
         return nearest
 
-    return values, cast, lambda new, gone: pa.array(new, mask=gone).cast(array.type)
+    return values, cast, lambda new, mask: pa.array(new, mask=mask).cast(array.type)
 
 
 def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Cast, Back]:
@@ -145,7 +145,7 @@ def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[F
 
     def back(whole: npt.NDArray[Any], mask: Mask) -> pa.Array:
         entries = {unit: Decimal(int(unit)).scaleb(-digits) for unit in np.unique(whole)}
-        return pa.array([None if lost else entries[unit] for unit, lost in zip(whole, mask, strict=True)], array.type)
+        return pa.array([None if blank else entries[unit] for unit, blank in zip(whole, mask, strict=True)], array.type)
 
     return _wholes(np.array(units, dtype=np.int64), missing, back)
 

@@ -89,15 +89,15 @@ class OutOfCore:
         self._decimals = moments.decimals
         depth = depth_of(moments.rows, max(fewest(self._k) // 2, self._most // 2))
         scheme = moments.scheme(depth, self._sweeps, self._seed)
-        here = self._spool("0")
+        spool = self._spool("0")
         for rows in table.take([0], self._most):
-            here.add_all(scheme.trees[0].of(scheme.points(rows[:, _HEAD:])), rows)
+            spool.add_all(scheme.trees[0].of(scheme.points(rows[:, _HEAD:])), rows)
         for stage in range(self._sweeps + 1):
-            there = self._spool(str(stage + 1))
-            for done, rows in enumerate(self._blocks(here, stage, 2**depth)):
-                self._work(scheme, stage, rows, there)
+            following = self._spool(str(stage + 1))
+            for done, rows in enumerate(self._blocks(spool, stage, 2**depth)):
+                self._work(scheme, stage, rows, following)
                 progress(min(1.0, (stage + min(1.0, done / 2**depth)) / (self._sweeps + 1)))
-            here = there
+            spool = following
 
     def rows(self) -> Iterator[tuple[Floats, Floats]]:
         """Yield the rows in their order, some at a time: what was read, and what is given out, (m, d) each."""
@@ -112,7 +112,7 @@ class OutOfCore:
         """Return how many rows may be held before and after, and in several forms."""
         return max(1, self._most // 2)
 
-    def _work(self, scheme: Scheme, stage: int, rows: Floats, there: "_Spool") -> None:
+    def _work(self, scheme: Scheme, stage: int, rows: Floats, spool: "_Spool") -> None:
         values = rows[:, _HEAD:]
         points = scheme.points(values)
         if stage == 0:
@@ -122,12 +122,12 @@ class OutOfCore:
         if stage == self._sweeps:
             after = replaced(values, labels, self._kinds, self._decimals)
             self.found.add(values, after, labels)
-            there.add_all(rows[:, 0].astype(np.int64) // self.handful, np.column_stack([rows, after]))
+            spool.add_all(rows[:, 0].astype(np.int64) // self.handful, np.column_stack([rows, after]))
             return
         rows[:, 1] = labels + self._group
         self._group += int(labels.max()) + 1
         order = np.argsort(labels, kind="stable")  # a group's rows stay together
-        there.add_all(travel(points, labels, scheme.trees[stage + 1])[order], rows[order])
+        spool.add_all(travel(points, labels, scheme.trees[stage + 1])[order], rows[order])
 
     def _blocks(self, spool: "_Spool", stage: int, cells: int) -> Iterator[Floats]:
         """Yield the rows cell by cell: small cells of the first stage together, large ones in parts."""
@@ -199,19 +199,19 @@ class _Spool:
         edges = [total * number // pieces for number in range(pieces + 1)]
         got: list[Floats] = []
         sizes = iter([high - low for low, high in pairwise(edges)])
-        wanted = next(sizes, 0)
+        pending = next(sizes, 0)
         for cell in cells:
             path = self._folder / str(cell)
             with path.open("rb") as file:
-                while wanted:
-                    rows = np.fromfile(file, np.float64, wanted * self._wide).reshape(-1, self._wide)
+                while pending:
+                    rows = np.fromfile(file, np.float64, pending * self._wide).reshape(-1, self._wide)
                     if not len(rows):
                         break
                     got.append(rows)
-                    wanted -= len(rows)
-                    if not wanted:
+                    pending -= len(rows)
+                    if not pending:
                         whole = got.pop() if len(got) == 1 else np.concatenate(got)
-                        got, wanted = [], next(sizes, 0)
+                        got, pending = [], next(sizes, 0)
                         yield whole
             path.unlink()
 

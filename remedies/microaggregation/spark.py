@@ -77,11 +77,11 @@ def microaggregate(
         Misfit: a column is missing or of another type, has NULL, NaN or infinite values, or k or an option does not
             fit. No message contains a value.
     """
-    wanted = _named(frame, columns)
+    names = _named(frame, columns)
     rounds, rng = _at_least(sweeps, 0, "sweeps"), _at_least(seed, 0, "seed")
-    at = [frame.columns.index(name) for name in wanted]
+    at = [frame.columns.index(name) for name in names]
     kinds = [_KINDS[frame.schema[place].dataType.simpleString()] for place in at]
-    rows, mean, deviation, decimals = _moments(frame, wanted, at)
+    rows, mean, deviation, decimals = _moments(frame, names, at)
     size = group_size(k, records=rows)
     depth = depth_of(rows, max(200 * size, _RECORDS)) if cells is None else depth_of(_at_least(cells, 1, "cells"), 1)
     from pyspark.sql import functions as sql
@@ -209,18 +209,18 @@ def _moments(
 
     plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
     kinds = [frame.schema[place].dataType.simpleString() for place in at]
-    asked = [sql.count(sql.lit(1)).alias("rows")]
+    aggregates = [sql.count(sql.lit(1)).alias("rows")]
     for number, place in enumerate(at):
         value = sql.col(f"c{place}").cast("double")
         bad = value.isNull() | sql.isnan(value) | (sql.abs(value) == float("inf"))
-        asked += [
+        aggregates += [
             sql.count(sql.when(bad, 1)).alias(f"bad{number}"),
             sql.avg(sql.when(~bad, value)).alias(f"mean{number}"),
         ]
-        asked += [sql.stddev_pop(sql.when(~bad, value)).alias(f"sd{number}")]
-        asked += [sql.max(_decimals(sql.col(f"c{place}"), _KINDS[kinds[number]])).alias(f"decimals{number}")]
-        asked += [sql.min(value).alias(f"low{number}"), sql.max(value).alias(f"high{number}")]
-    result = plain.agg(*asked).first()
+        aggregates += [sql.stddev_pop(sql.when(~bad, value)).alias(f"sd{number}")]
+        aggregates += [sql.max(_decimals(sql.col(f"c{place}"), _KINDS[kinds[number]])).alias(f"decimals{number}")]
+        aggregates += [sql.min(value).alias(f"low{number}"), sql.max(value).alias(f"high{number}")]
+    result = plain.agg(*aggregates).first()
     if result is None:  # an aggregate without keys has one row
         raise Misfit("the table cannot be counted")
     mean, deviation = np.zeros(len(at)), np.zeros(len(at))

@@ -204,10 +204,10 @@ class Statistic(Declaration, ABC):
         Raises:
             Misfit: it is given in the other unit.
         """
-        wanted, given = ("epsilon", self.epsilon) if accounting is Accounting.PURE else ("rho", self.rho)
+        unit, given = ("epsilon", self.epsilon) if accounting is Accounting.PURE else ("rho", self.rho)
         if given is None:
-            raise Misfit(f"the budget is accounted in {wanted}; give the cost in {wanted}")
-        return nano(given, name=wanted)
+            raise Misfit(f"the budget is accounted in {unit}; give the cost in {unit}")
+        return nano(given, name=unit)
 
     def check(self, terms: Terms) -> None:
         """Check that the statistic can be answered under these terms; no table is looked at.

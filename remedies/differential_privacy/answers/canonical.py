@@ -63,9 +63,9 @@ def refuse_alike(domain: Mapping[str, Cells | BoundedColumn]) -> None:
         Misfit: two values of a column are one number or one moment.
     """
     for name, cells in domain.items():
-        seen: dict[Canonical, object] = {}
+        originals: dict[Canonical, object] = {}
         for value in getattr(cells, "values", ()):
-            other = seen.setdefault(canonical(value), value)
+            other = originals.setdefault(canonical(value), value)
             if other is not value:
                 raise Misfit(
                     f"'{other}' and '{value}' of '{name}' are one value in two spellings; the type of a column of a "

@@ -126,12 +126,12 @@ class Quantile(Statistic):
         if self.step is None:
             step = max(1, -(-width // _BY_DEFAULT))
             return limits, step, width // step + 1
-        asked = Fraction(self.step) / Fraction(limits.grid)
-        if asked.denominator != 1:
+        ratio = Fraction(self.step) / Fraction(limits.grid)
+        if ratio.denominator != 1:
             raise Misfit(f"the step is not a multiple of the grid of '{self.column}', which is {limits.grid:f}")
-        if width // asked.numerator >= _MOST:
+        if width // ratio.numerator >= _MOST:
             raise Misfit(f"the step gives more than {_MOST:,} candidates; expected a larger one")
-        return limits, asked.numerator, width // asked.numerator + 1
+        return limits, ratio.numerator, width // ratio.numerator + 1
 
     def _epsilon(self, terms: Terms) -> int:
         """Return what the choice costs in nano-epsilon; of rho, so much that epsilon^2 / 8 is within it.
