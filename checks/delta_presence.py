@@ -26,10 +26,10 @@ from checks.classes.population import NO_POPULATION, Population, PopulationColum
 from checks.parameters.columns import QuasiIdentifiers, quasi_identifiers_of
 
 _EMPTY: Final = Message("{table} is empty")
-_TOLD: Final = Message(
+_PRESENCE_INFERRED: Final = Message(
     "the presence of some people of {table} can be inferred with a probability of {high:ratio}, limit {max:ratio}"
 )
-_TOLD_ABSENT: Final = Message(
+_ABSENCE_INFERRED: Final = Message(
     "the absence of some people of {table} can be inferred: presence probability {low:ratio}, at least {min:ratio} "
     "expected"
 )
@@ -94,9 +94,9 @@ class DeltaPresence(CheckParameters):
         observed |= {"delta_min": low, "delta_max": high}
         values = {"table": self.population, "low": low, "high": high, "min": self.min, "max": self.max}
         if self.max is not None and high > self.max:
-            return Outcome(Status.FAIL, _TOLD.given(**values), observed, expected)
+            return Outcome(Status.FAIL, _PRESENCE_INFERRED.given(**values), observed, expected)
         if self.min is not None and low < self.min:
-            return Outcome(Status.FAIL, _TOLD_ABSENT.given(**values), observed, expected)
+            return Outcome(Status.FAIL, _ABSENCE_INFERRED.given(**values), observed, expected)
         return Outcome(Status.PASS, _HIDDEN.given(**values), observed, expected)
 
 

@@ -108,7 +108,7 @@ class LinkageCheck(CheckParameters):
             ((own_key, other_key),) = (
                 {self.entity: self.entity} if isinstance(self.entity, str) else self.entity
             ).items()
-            people = {"person": context.column(own_key), "target": self._theirs(auxiliary, other_key)}
+            people = {"person": context.column(own_key), "target": self._auxiliary_column(auxiliary, other_key)}
         records = complete((own, other), columns, **people)
         links = linked_records(records) if self.entity is None else linked_persons(records, self.at_least)
         return Wants(
@@ -122,10 +122,10 @@ class LinkageCheck(CheckParameters):
 
     def _shared(self, context: Context, auxiliary: Context, names: tuple[str, str]) -> SharedColumn:
         context.column(names[0])
-        self._theirs(auxiliary, names[1])
+        self._auxiliary_column(auxiliary, names[1])
         return shared_column(context, auxiliary, names, self.tolerance.get(names[0]))
 
-    def _theirs(self, context: Context, name: str) -> ir.Column:
+    def _auxiliary_column(self, context: Context, name: str) -> ir.Column:
         try:
             return context.column(name)
         except Misconfigured as error:

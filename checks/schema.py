@@ -197,7 +197,7 @@ def _compare(columns: Mapping[str, str], agreed: Mapping[str, str | None], order
     )
 
 
-_SAID: Final = {
+_MESSAGES: Final = {
     (True, True, True): Message("missing columns: {missing}; unexpected: {extra}; changed type: {changed}"),
     (True, True, False): Message("missing columns: {missing}; unexpected: {extra}"),
     (True, False, True): Message("missing columns: {missing}; changed type: {changed}"),
@@ -212,7 +212,7 @@ _SAID: Final = {
 
 def _message_of(drift: _Drift, unexpected: Sequence[str]) -> Message:
     changed = [f"{item['column']} ({item['expected']} → {item['observed']})" for item in drift.changed]
-    text = _SAID[bool(drift.missing), bool(unexpected), bool(changed)]
+    text = _MESSAGES[bool(drift.missing), bool(unexpected), bool(changed)]
     return text.given(missing=_some(drift.missing), extra=_some(unexpected), changed=_some(changed))
 
 

@@ -68,12 +68,12 @@ _FAR_FROM_REFERENCE: Final = Message(
     "{t:number} from that of {reference}"
 )
 _EMPTY: Final = Message("{table} is empty")
-_STRANGE: Final = Message(
+_NOT_IN_HIERARCHY: Final = Message(
     "{column}: {strangers:count} values are not in the hierarchy",
     one="{column}: {strangers:count} value is not in the hierarchy",
     counted="strangers",
 )
-_DISORDERLY: Final = Message(
+_NOT_ORDERABLE: Final = Message(
     "{column}: {strangers:count} values cannot be ordered, since their type differs from the column",
     one="{column}: {strangers:count} value cannot be ordered, since its type differs from the column",
     counted="strangers",
@@ -208,7 +208,7 @@ class TClosenessCheck(CheckParameters):
     def follow_up(self, context: Context, measurement: Measurement) -> Measurement:
         """Return how many rows there are, and which columns were meant."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        return replace(measurement, values={"rows": _one(measurement)["rows"] or 0, "quasi_identifiers": names})
+        return replace(measurement, values={"rows": _first_row(measurement)["rows"] or 0, "quasi_identifiers": names})
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a group is farther than t in a column, from the table or from the reference.
@@ -218,7 +218,7 @@ class TClosenessCheck(CheckParameters):
         rows = measurement.number("rows")
         for name, result in measurement.tables.items():
             if name.startswith(_STRANGERS) and result[0]["strangers"]:
-                text = _DISORDERLY if self.hierarchy is None else _STRANGE
+                text = _NOT_ORDERABLE if self.hierarchy is None else _NOT_IN_HIERARCHY
                 wording = text.given(column=name.removeprefix(_STRANGERS), strangers=int(result[0]["strangers"]))
                 return unknown(UnknownReason.MISCONFIGURED, wording, {"rows": rows, "t": None})
         if self.reference is not None and not measurement.tables[_REFERENCE][0]["rows"]:
@@ -227,7 +227,7 @@ class TClosenessCheck(CheckParameters):
         reference_figures = self._columns(measurement, _REFERENCE) if self.reference is not None else {}
         observed: dict[str, Json] = {
             "rows": rows,
-            "classes": int(_one(measurement)["classes"]),
+            "classes": int(_first_row(measurement)["classes"]),
             **_worst_figures(own),
             "distance": self.distance if self.hierarchy is None else "hierarchical",
             "reference": "table",
@@ -259,7 +259,7 @@ class TClosenessCheck(CheckParameters):
         return {"t": float(row["t"]), "records_above_t": records, "classes_above_t": classes}
 
 
-def _one(measurement: Measurement) -> Mapping[str, Any]:
+def _first_row(measurement: Measurement) -> Mapping[str, Any]:
     """Return what was found of a sensitive column, of which the rows and classes are those of all."""
     return next(rows[0] for name, rows in measurement.tables.items() if name.startswith(_OWN))
 

@@ -188,7 +188,7 @@ class DuckdbSource(EngineSource):
                 raise
 
     def _source_error_of(self, error: duckdb.Error) -> SourceError:
-        kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
+        kind, text = next((kind, text) for wrong, kind, text in _ERRORS if isinstance(error, wrong))
         if "Permission denied" in str(error):
             kind, text = PermissionDenied, "permission denied for a file"
         return kind(self._error_text(text, error))
@@ -239,7 +239,7 @@ _MALFORMED: Final = (
     "or a value does not fit the type of its column; see csv.types"
 )
 
-_TOLD: Final[Sequence[tuple[type[duckdb.Error], type[SourceError], str]]] = (
+_ERRORS: Final[Sequence[tuple[type[duckdb.Error], type[SourceError], str]]] = (
     (duckdb.PermissionException, PermissionDenied, "the statement accesses files or settings that are locked"),
     (duckdb.OutOfMemoryException, QueryFailed, "the statement needs more memory than memory_limit allows"),
     (duckdb.IOException, Unreachable, "a file is missing, incomplete or cannot be read"),

@@ -151,7 +151,7 @@ class MySql(EngineSource):
     def _source_error_of(self, error: MySQLdb.Error) -> SourceError:
         code = error.args[0] if error.args else 0
         query, lock = (f"{limit.total_seconds():g} s" for limit in (self.query_timeout, self._spec.lock_timeout))
-        kind, text = _SAID.get(code, (QueryFailed, "the server refused the statement: error {code}"))
+        kind, text = _ERRORS.get(code, (QueryFailed, "the server refused the statement: error {code}"))
         return kind(self._error_text(text.format(query=query, lock=lock, code=code), error))
 
     def _why_closed(self, error: MySQLdb.Error) -> str:
@@ -172,10 +172,10 @@ class MySql(EngineSource):
 
 _DENIED: Final = (PermissionDenied, "the user may not read this; expected the right to SELECT")
 _LATE: Final = (TimedOut, "no answer within {query}; see query_timeout")
-_LOST: Final = (Unreachable, "the server ended the connection")
+_CONNECTION_LOST: Final = (Unreachable, "the server ended the connection")
 _MARIADB_STATEMENT_TIMEOUT: Final = 1969
 _MYSQL_STATEMENT_TIMEOUT: Final = 3024
-_SAID: Final[Mapping[int, tuple[type[SourceError], str]]] = {
+_ERRORS: Final[Mapping[int, tuple[type[SourceError], str]]] = {
     _MARIADB_STATEMENT_TIMEOUT: _LATE,
     _MYSQL_STATEMENT_TIMEOUT: _LATE,
     ER.LOCK_WAIT_TIMEOUT: (TimedOut, "a lock was not available within {lock}; see lock_timeout"),
@@ -185,7 +185,7 @@ _SAID: Final[Mapping[int, tuple[type[SourceError], str]]] = {
     ER.BAD_FIELD_ERROR: (QueryFailed, "the statement names a column that does not exist"),
     ER.SP_DOES_NOT_EXIST: (QueryFailed, "the statement names a function that does not exist"),
     ER.PARSE_ERROR: (QueryFailed, "the statement is not valid SQL"),
-    **dict.fromkeys((CR.SERVER_LOST, CR.SERVER_GONE_ERROR, ER.SERVER_SHUTDOWN, ER.QUERY_INTERRUPTED), _LOST),
+    **dict.fromkeys((CR.SERVER_LOST, CR.SERVER_GONE_ERROR, ER.SERVER_SHUTDOWN, ER.QUERY_INTERRUPTED), _CONNECTION_LOST),
 }
 
 SOURCE: Final[type[Source]] = MySql

@@ -186,7 +186,7 @@ class Postgresql(EngineSource):
             return QueryFailed(
                 self._error_text("a value in the result cannot be read, such as the time -infinity", error)
             )
-        kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
+        kind, text = next((kind, text) for wrong, kind, text in _ERRORS if isinstance(error, wrong))
         return kind(self._error_text(text.format(query=query, lock=lock, state=error.sqlstate), error))
 
     def _why(self, text: str) -> str:
@@ -210,7 +210,7 @@ def _ms(limit: timedelta) -> int:
     return max(1, round(limit.total_seconds() * 1000))  # 0 would mean: for ever
 
 
-_TOLD: Final[Sequence[tuple[type[psycopg.Error], type[SourceError], str]]] = (
+_ERRORS: Final[Sequence[tuple[type[psycopg.Error], type[SourceError], str]]] = (
     (psycopg.errors.QueryCanceled, TimedOut, "no answer within {query}; see query_timeout"),
     (psycopg.errors.LockNotAvailable, TimedOut, "a lock was not available within {lock}; see lock_timeout"),
     (

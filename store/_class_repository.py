@@ -76,7 +76,7 @@ class ClassCountReader(Repository):
         """Return what a look must know of the counts that are kept, by subject."""
         batch = any_of(self._connection, subjects, "subject")
         states = select(_STATE).where(_IS_CURRENT, _STATE.c.subject.in_(batch))
-        return {row.subject: self._known(row) for row in self._connection.execute(states)}
+        return {row.subject: self._counts_of(row) for row in self._connection.execute(states)}
 
     def subjects(self) -> set[str]:
         """Name the subjects whose counts are kept: checks, and tables with rows that are no longer read."""
@@ -94,7 +94,7 @@ class ClassCountReader(Repository):
         rows = self._connection.execute(select(_SIZE.c.size, _SIZE.c.classes).where(_SIZE.c.state == state))
         return {row.size: row.classes for row in rows}
 
-    def _known(self, row: Any) -> KnownCounts:
+    def _counts_of(self, row: Any) -> KnownCounts:
         results = self._connection.execute(select(_PART).where(_PART.c.state == row.id))
         parts = {part.name: part.rows for part in results}
         return KnownCounts(row.id, row.version, row.digest, row.token, row.rows, parts)

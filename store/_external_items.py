@@ -17,7 +17,7 @@ from store._rows import EpisodeRow, IncidentRow
 _ITEM: Final = ExternalItemRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
-_TOLD: Final = LastNotificationRow.__table__
+_NOTIFIED: Final = LastNotificationRow.__table__
 
 
 class ExternalItemReader(Repository):
@@ -51,10 +51,10 @@ class ExternalItemReader(Repository):
             number
             for channel, reasons in reasons_heard.items()
             for number in self._connection.scalars(
-                select(_TOLD.c.incident_id).where(
-                    _TOLD.c.incident_id.in_(acknowledged),
-                    _TOLD.c.channel == channel,
-                    _TOLD.c.reason.not_in(list(reasons)),
+                select(_NOTIFIED.c.incident_id).where(
+                    _NOTIFIED.c.incident_id.in_(acknowledged),
+                    _NOTIFIED.c.channel == channel,
+                    _NOTIFIED.c.reason.not_in(list(reasons)),
                 )
             )
         }

@@ -21,7 +21,7 @@ from store._rows import EpisodeRow, IncidentRow
 AT_ONCE: Final = from_us(0)
 """The moment of what may be decided on at once."""
 _TRANSITION: Final = TransitionRow.__table__
-_TOLD: Final = LastNotificationRow.__table__
+_NOTIFIED: Final = LastNotificationRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
 _WARNING: Final = WarningRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
@@ -35,9 +35,9 @@ _TRANSITIONS: Final = (
 _WAITING: Final = _TRANSITIONS.where(_TRANSITION.c.settled_at.is_(None)).order_by(
     _TRANSITION.c.not_before_at, _TRANSITION.c.id
 )
-_NOTIFICATIONS: Final = select(*columns_of(LastNotificationRow)).order_by(_TOLD.c.incident_id, _TOLD.c.channel)
+_NOTIFICATIONS: Final = select(*columns_of(LastNotificationRow)).order_by(_NOTIFIED.c.incident_id, _NOTIFIED.c.channel)
 _LASTS: Final = _INCIDENT.c.state != literal_column("'resolved'")  # has an index
-_NOTIFICATIONS_OF_OPEN: Final = _NOTIFICATIONS.where(_TOLD.c.incident_id.in_(select(_INCIDENT.c.id).where(_LASTS)))
+_NOTIFICATIONS_OF_OPEN: Final = _NOTIFICATIONS.where(_NOTIFIED.c.incident_id.in_(select(_INCIDENT.c.id).where(_LASTS)))
 _OPEN_INCIDENTS: Final = (
     select(
         *(_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind),
@@ -110,13 +110,13 @@ class OutboxReader(Repository):
     def last_notifications(self, incident_ids: Iterable[int]) -> list[LastNotification]:
         """Return what each channel was last told about these incidents, by incident and channel."""
         batch = any_of(self._connection, incident_ids, "incident_number")
-        return self._told(_NOTIFICATIONS.where(_TOLD.c.incident_id.in_(batch)))
+        return self._last_notifications(_NOTIFICATIONS.where(_NOTIFIED.c.incident_id.in_(batch)))
 
     def last_notifications_of_open(self) -> list[LastNotification]:
         """Return what each channel was last told about incidents that last, by incident and channel."""
-        return self._told(_NOTIFICATIONS_OF_OPEN)
+        return self._last_notifications(_NOTIFICATIONS_OF_OPEN)
 
-    def _told(self, statement: Select[Any]) -> list[LastNotification]:
+    def _last_notifications(self, statement: Select[Any]) -> list[LastNotification]:
         return [LastNotification(*row) for row in self._connection.execute(statement)]
 
     def _ordered(self, statement: Select[Any]) -> list[Transition]:
@@ -159,7 +159,7 @@ class OutboxWriter(OutboxReader):
         for time, condition in (("recorded_at", true()), ("not_before_at", _TRANSITION.c.settled_at.is_(None))):
             later = update(_TRANSITION).where(_TRANSITION.c[time] > now, condition)
             self._connection.execute(later.values({time: now}))
-        self._connection.execute(update(_TOLD).where(_TOLD.c.told_at > now).values(told_at=now))
+        self._connection.execute(update(_NOTIFIED).where(_NOTIFIED.c.told_at > now).values(told_at=now))
 
     def requeue(self, ids: Iterable[int], now: datetime) -> int:
         """Requeue settled transitions with their earlier decisions; return how many."""
@@ -173,7 +173,7 @@ class OutboxWriter(OutboxReader):
         Raises:
             StoreError: there is no such incident.
         """
-        self._merge(_TOLD, [{column.key: getattr(row, column.key) for column in _TOLD.c} for row in rows])
+        self._merge(_NOTIFIED, [{column.key: getattr(row, column.key) for column in _NOTIFIED.c} for row in rows])
 
     def add_transitions(self, results: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
         """Write down what was changed, beside the change itself."""

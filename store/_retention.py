@@ -112,7 +112,7 @@ _SLOT: Final = SlotRow.__table__
 _SKIP: Final = SkipRow.__table__
 _TRANSITION: Final = TransitionRow.__table__
 _WARNING: Final = WarningRow.__table__
-_TOLD: Final = LastNotificationRow.__table__
+_NOTIFIED: Final = LastNotificationRow.__table__
 _EXTERNAL_ITEM: Final = ExternalItemRow.__table__
 _DELIVERY: Final = DeliveryRow.__table__
 _SILENCE: Final = SilenceRow.__table__
@@ -225,7 +225,7 @@ def _prune_incidents(connection: Connection, before: datetime) -> int:
     if not ids:
         return 0
     batch = any_of(connection, ids, "incident_number")
-    for table in (_EPISODE, _TRANSITION, _TOLD, _EXTERNAL_ITEM):
+    for table in (_EPISODE, _TRANSITION, _NOTIFIED, _EXTERNAL_ITEM):
         connection.execute(delete(table).where(table.c.incident_id.in_(batch)))
     connection.execute(
         delete(_INCIDENT).where(_INCIDENT.c.id.in_(batch))

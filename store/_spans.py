@@ -162,7 +162,7 @@ _EVENT: Final = IncidentEventRow.__table__.c
 _INCIDENT: Final = IncidentRow.__table__.c
 
 _Key: TypeAlias = tuple[int, int, int]
-_KEPT: Final[WeakKeyDictionary[Engine, OrderedDict[_Key, Spans]]] = WeakKeyDictionary()
+_CACHES: Final[WeakKeyDictionary[Engine, OrderedDict[_Key, Spans]]] = WeakKeyDictionary()
 _LOCK: Final = Lock()
 
 
@@ -174,7 +174,7 @@ def shared_spans(connection: Connection, since_us: int) -> Spans:
     day = since_us // _DAY_US
     key = (day, *_revision(connection))
     with _LOCK:
-        cache = _KEPT.setdefault(connection.engine, OrderedDict())
+        cache = _CACHES.setdefault(connection.engine, OrderedDict())
         if key in cache:
             cache.move_to_end(key)
             return cache[key]

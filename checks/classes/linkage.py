@@ -198,7 +198,7 @@ _FARTHEST: Final = 2.0**62
 """Buckets are numbered up to here; what lies beyond shares one: there, a tolerance is lost in the last digit."""
 
 
-class Known(NamedTuple):
+class CompleteRows(NamedTuple):
     """The complete rows of both tables: columns `own0`, `own1` ... and `other0`, `other1` ..., and who they are of.
 
     With a tolerance, also the bucket of each auxiliary row (`there`), and those between which a row's matches lie
@@ -232,7 +232,7 @@ class Known(NamedTuple):
         )
 
 
-def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn], **people: ir.Column) -> Known:
+def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn], **people: ir.Column) -> CompleteRows:
     """Return the rows in which every shared column is known. `people`: `person` of the table, `target` of the other."""
     sides = []
     for table, label in zip(tables, ("own", "other"), strict=True):
@@ -241,7 +241,7 @@ def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn],
         condition = reduce(and_, [side.known for side in results] + [column.notnull() for column in who.values()])
         values = {f"{label}{at}": side.values for at, side in enumerate(results)}
         sides.append(table.filter(condition).select(**values, **who, **_buckets(columns, own=label == "own")))
-    return Known(sides[0], sides[1], columns)
+    return CompleteRows(sides[0], sides[1], columns)
 
 
 def _buckets(columns: Sequence[SharedColumn], *, own: bool) -> Mapping[str, ir.Column]:
@@ -272,7 +272,7 @@ def _distance(column: SharedColumn) -> ir.Scalar:
     return ibis.literal(column.reach, type="int64" if column.own.values.type().is_integer() else "float64")
 
 
-def linked_records(records: Known) -> ir.Table:
+def linked_records(records: CompleteRows) -> ir.Table:
     """Count rows by how many auxiliary rows they match: columns `candidates`, `found`, `both_ways`; none has 0.
 
     Both sides are counted by their values first, so that what is joined is never larger than both by repetition.
@@ -288,7 +288,7 @@ def linked_records(records: Known) -> ir.Table:
     return _histogram(pairs, "other_rows", only, "own_rows")
 
 
-def linked_persons(records: Known, at_least: int | None) -> ir.Table:
+def linked_persons(records: CompleteRows, at_least: int | None) -> ir.Table:
     """Count auxiliary persons by how many persons of the table they may be: columns as `linked_records`."""
     own, other = records.counted()
     pairs = _matches(records, own, other)
@@ -315,7 +315,7 @@ def _histogram(table: ir.Table, candidates: str, only: ir.BooleanColumn, weight:
     return groups.aggregate(found=result.cast("int64"), both_ways=both.cast("int64"))
 
 
-def _matches(records: Known, own: ir.Table, other: ir.Table) -> ir.Table:
+def _matches(records: CompleteRows, own: ir.Table, other: ir.Table) -> ir.Table:
     """Join what matches. Equal columns are joined first, a tolerance by buckets, so that no engine compares all pairs.
 
     Each row of the table stands in the bucket of its lowest match and, if it is another, in that of its highest.

@@ -196,7 +196,7 @@ def fit_slide_negative_binomial(sample: PopulationSample) -> Fitted:
     """
     maximum = maximise(_slide_profile(sample), outer=SHAPE, inner=ODDS)
     shape, odds, fraction = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
-    model = _Seen(shape, np.arange(1, COUNTED + 1, dtype=np.float64))
+    model = _SlideModel(shape, np.arange(1, COUNTED + 1, dtype=np.float64))
     shares = np.exp(model.log_shares(odds * fraction, fraction))
     log_unique = -shape * math.log1p(odds)
     uniques = sample.population_size * math.exp(log_unique) / (1 + shape * odds)
@@ -205,7 +205,7 @@ def fit_slide_negative_binomial(sample: PopulationSample) -> Fitted:
     return Fitted(uniques, min(p, 1.0), with_the_rest(shares), maximum.problem)
 
 
-class _Seen:
+class _SlideModel:
     """The sizes of classes in a sample, for one shape; `odds` are those of Y."""
 
     def __init__(self, shape: float, sizes: Floats) -> None:
@@ -228,7 +228,7 @@ def _slide_profile(sample: PopulationSample) -> Callable[[float], Callable[[floa
     fraction = sample.fraction
 
     def given(log_shape: float) -> Callable[[float], float]:
-        model = _Seen(math.exp(log_shape), sample.sizes)
+        model = _SlideModel(math.exp(log_shape), sample.sizes)
         return lambda log_odds: float(sample.weights @ model.log_shares(math.exp(log_odds) * fraction, fraction))
 
     return given

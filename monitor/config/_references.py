@@ -119,48 +119,48 @@ Rule: TypeAlias = Callable[[Node, Names], Iterator[Problem]]
 
 def _tables(tree: Node, names: Names) -> Iterator[Problem]:
     for table in items(child(tree, "tables")):
-        yield from _known(child(table, "source"), names.sources, "source", "sources")
-        yield from _known(child(table, "domain"), names.domains, "domain", "domains")
-        yield from _known(child(table, "owner"), names.owners, "owner", "owners")
-        yield from _known_each(child(table, "upstream"), names.tables, "table", "tables")
+        yield from _check_name(child(table, "source"), names.sources, "source", "sources")
+        yield from _check_name(child(table, "domain"), names.domains, "domain", "domains")
+        yield from _check_name(child(table, "owner"), names.owners, "owner", "owners")
+        yield from _check_each(child(table, "upstream"), names.tables, "table", "tables")
 
 
 def _ownership(tree: Node, names: Names) -> Iterator[Problem]:
     for owner in entries(child(tree, "ownership")).values():
-        yield from _known(owner, names.owners, "owner", "owners")
+        yield from _check_name(owner, names.owners, "owner", "owners")
     for product in entries(child(tree, "products")).values():
-        yield from _known(child(product, "owner"), names.owners, "owner", "owners")
+        yield from _check_name(child(product, "owner"), names.owners, "owner", "owners")
     for domain in entries(child(tree, "domains")).values():
-        yield from _known(child(domain, "owner"), names.owners, "owner", "owners")
+        yield from _check_name(child(domain, "owner"), names.owners, "owner", "owners")
     for owner in entries(child(tree, "owners")).values():
-        yield from _known(child(owner, "channel"), names.channels, "channel", "alerts.channels")
+        yield from _check_name(child(owner, "channel"), names.channels, "channel", "alerts.channels")
 
 
 def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
     alerts = child(tree, "alerts")
-    yield from _known_each(child(alerts, "operators"), names.channels, "channel", "alerts.channels")
+    yield from _check_each(child(alerts, "operators"), names.channels, "channel", "alerts.channels")
     for route in items(child(alerts, "routes")):
         match = child(route, "match")
-        yield from _known(child(match, "table"), names.tables, "table", "tables")
-        yield from _known(child(match, "domain"), names.domains, "domain", "domains")
-        yield from _known(child(match, "owner"), names.owners, "owner", "owners")
-        yield from _known(child(match, "source"), names.sources, "source", "sources")
-        yield from _known(child(match, "product"), names.products, "product", "products")
-        yield from _known_each(child(route, "to"), names.channels, "channel", "alerts.channels")
-        yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
+        yield from _check_name(child(match, "table"), names.tables, "table", "tables")
+        yield from _check_name(child(match, "domain"), names.domains, "domain", "domains")
+        yield from _check_name(child(match, "owner"), names.owners, "owner", "owners")
+        yield from _check_name(child(match, "source"), names.sources, "source", "sources")
+        yield from _check_name(child(match, "product"), names.products, "product", "products")
+        yield from _check_each(child(route, "to"), names.channels, "channel", "alerts.channels")
+        yield from _check_name(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
         yield from _only_single_incidents(route, entries(child(alerts, "channels")))
     for plan in entries(child(tree, "report")).values():
-        yield from _known_each(child(plan, "to"), names.channels, "channel", "alerts.channels")
+        yield from _check_each(child(plan, "to"), names.channels, "channel", "alerts.channels")
         for what, known in (("domain", names.domains), ("owner", names.owners), ("product", names.products)):
             parts = child(plan, f"{what}s")
             yield from _known_keys(parts, known, what, f"{what}s")
             for recipients in entries(parts).values():
-                yield from _known_each(child(recipients, "to"), names.channels, "channel", "alerts.channels")
+                yield from _check_each(child(recipients, "to"), names.channels, "channel", "alerts.channels")
     channels = entries(child(alerts, "channels"))
     for channel in channels.values():
         rota = child(channel, "on_call")
         for to in (*entries(child(rota, "people")).values(), child(rota, "fallback")):
-            yield from _known(to, names.channels, "channel", "alerts.channels")
+            yield from _check_name(to, names.channels, "channel", "alerts.channels")
             yield from _no_rota_or_item(to, channels)
 
 
@@ -197,14 +197,14 @@ def _cost(tree: Node, names: Names) -> Iterator[Problem]:
 
 def _roles(tree: Node, names: Names) -> Iterator[Problem]:
     for role in items(child(child(child(tree, "web"), "oidc"), "roles")):
-        yield from _known_each(child(role, "owners"), names.owners, "owner", "owners")
-        yield from _known_each(child(role, "domains"), names.domains, "domain", "domains")
+        yield from _check_each(child(role, "owners"), names.owners, "owner", "owners")
+        yield from _check_each(child(role, "domains"), names.domains, "domain", "domains")
 
 
 def _releases(tree: Node, names: Names) -> Iterator[Problem]:
     for release in entries(child(tree, "releases")).values():
-        yield from _known(child(release, "table"), names.tables, "table", "tables")
-        yield from _known_each(child(release, "approvers"), names.owners, "owner", "owners")
+        yield from _check_name(child(release, "table"), names.tables, "table", "tables")
+        yield from _check_each(child(release, "approvers"), names.owners, "owner", "owners")
 
 
 def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
@@ -221,7 +221,7 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
 
 def _contracts(tree: Node, names: Names) -> Iterator[Problem]:
     for contract in entries(child(tree, "contracts")).values():
-        yield from _known_each(child(contract, "tables"), names.tables, "table", "tables")
+        yield from _check_each(child(contract, "tables"), names.tables, "table", "tables")
 
 
 def _slo(tree: Node, names: Names) -> Iterator[Problem]:
@@ -267,19 +267,19 @@ def _one_budget_each(tree: Node) -> Iterator[Problem]:
 
 def _maintenance(tree: Node, names: Names) -> Iterator[Problem]:
     for window in items(child(tree, "maintenance")):
-        yield from _known_each(child(window, "tables"), names.tables, "table", "tables")
-        yield from _known_each(child(window, "domains"), names.domains, "domain", "domains")
+        yield from _check_each(child(window, "tables"), names.tables, "table", "tables")
+        yield from _check_each(child(window, "domains"), names.domains, "domain", "domains")
 
 
-def _known(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
+def _check_name(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
     if node is not None and isinstance(node.value, str) and node.value not in names:
         message, hint = _unknown(what, node.masked or node.value, section, names)
         yield problem_at(node.place, "config.unknown_reference", message, hint)
 
 
-def _known_each(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
+def _check_each(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
     for item in items(node):
-        yield from _known(item, names, what, section)
+        yield from _check_name(item, names, what, section)
 
 
 def _known_keys(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:

@@ -56,8 +56,8 @@ class Substitution:
         """The files that were read, with their content, which is secret; None of one that could not be read."""
         self._environment = environment
         self._team = team
-        self._kept = earlier or {}
-        self._seen: set[int] = set()
+        self._earlier = earlier or {}
+        self._visited: set[int] = set()
         self._compared = 0
 
     def of_team(self, team: "TeamFolder", earlier: Mapping[Path, str | None]) -> "Substitution":
@@ -72,9 +72,9 @@ class Substitution:
 
     def fill(self, node: Node, folder: Path, *, key: str | None = None) -> None:
         """Fill in a tree in place, which stands under a key; an aliased node is filled in once."""
-        if id(node) in self._seen:
+        if id(node) in self._visited:
             return
-        self._seen.add(id(node))
+        self._visited.add(id(node))
         if isinstance(node.value, dict):
             for name, child in node.value.items():
                 self.fill(child, folder, key=name)
@@ -140,7 +140,7 @@ class Substitution:
 
     def _from_file(self, name: str, node: Node, folder: Path) -> tuple[str, bool]:
         path = folder / name
-        earlier = self._kept.get(path)
+        earlier = self._earlier.get(path)
         if earlier is not None:
             self.files[path] = earlier
             return self._remember(earlier)

@@ -53,7 +53,7 @@ class ChangeFeed:
     def __init__(self, store: Store, on_change: Callable[[], None], timing: FeedTiming = TIMING) -> None:
         """Read a store; `on_change` is called before the streams hear of changes."""
         self._store, self._on_change, self._timing = store, on_change, timing
-        self._kept: list[IncidentChange] | None = None
+        self._recent: list[IncidentChange] | None = None
         self._last = 0
         self._followers = 0
         self._reader: asyncio.Task[None] | None = None
@@ -83,7 +83,7 @@ class ChangeFeed:
             self._followers -= 1
             if not self._followers:
                 self._reader.cancel()
-                self._reader, self._kept = None, None
+                self._reader, self._recent = None, None
 
     async def batches(self, after: int | None) -> AsyncIterator[ChangeBatch | None]:
         """Yield what happens after a number, or from now on; None where nothing did for some seconds."""
@@ -97,7 +97,7 @@ class ChangeFeed:
                 yield batch
                 continue
             left = end - loop.time()
-            if self._kept is not None and left <= 0:
+            if self._recent is not None and left <= 0:
                 return
             try:
                 await asyncio.wait_for(news.wait(), min(self._timing.alive_s, left) if left > 0 else None)
@@ -106,14 +106,14 @@ class ChangeFeed:
 
     def _batch(self, after: int | None) -> ChangeBatch | None:
         """Return what is after a number; None if that is nothing, or was not read yet."""
-        if self._kept is None or after == self._last:
+        if self._recent is None or after == self._last:
             return None
         if after is None:
             return ChangeBatch(self._last)
-        is_lost = len(self._kept) == _MOST_KEPT and self._kept[0].number > after + 1
+        is_lost = len(self._recent) == _MOST_KEPT and self._recent[0].number > after + 1
         if after > self._last or is_lost:
             return ChangeBatch(self._last, is_complete=False)
-        return ChangeBatch(self._last, [change for change in self._kept if change.number > after])
+        return ChangeBatch(self._last, [change for change in self._recent if change.number > after])
 
     async def _read_on(self) -> None:
         limiter = CapacityLimiter(1)  # its own: it does not wait for the threads of pages
@@ -131,15 +131,15 @@ class ChangeFeed:
 
     def _read(self) -> Sequence[IncidentChange]:
         with self._store.reading() as tx:
-            after = 0 if self._kept is None else self._last
+            after = 0 if self._recent is None else self._last
             return tx.incidents.changes(after=after, limit=_MOST_KEPT)
 
     def _take(self, changes: Sequence[IncidentChange]) -> None:
-        is_first = self._kept is None
+        is_first = self._recent is None
         if not changes and not is_first:
             return
         last = changes[-1].number if changes else 0
-        self._kept = [*(self._kept or ()), *changes][-_MOST_KEPT:]
+        self._recent = [*(self._recent or ()), *changes][-_MOST_KEPT:]
         if last != self._last:
             self._on_change()
         self._last = last

@@ -42,7 +42,7 @@ class SparseVector:
         self.positives = integer(positives, name="positives", least=1)
         self.sensitivity = integer(sensitivity, name="the sensitivity", least=1)
         self.monotone = monotone
-        self._found = 0
+        self._reported = 0
         self._threshold_noise = discrete_laplace(self.threshold_scale)
 
     @property
@@ -67,7 +67,7 @@ class SparseVector:
     @property
     def left(self) -> int:
         """Return how many more times it may say "above"."""
-        return self.positives - self._found
+        return self.positives - self._reported
 
     def above(self, answer: int, threshold: int) -> bool:
         """Check whether an answer is above its threshold, both with noise. Look at `left` before the data is read.
@@ -79,7 +79,7 @@ class SparseVector:
         if not self.left:
             raise Misfit(f"{self.positives} answers were above; begin a new sparse vector, which is a new charge")
         above = count + discrete_laplace(self.answer_scale) >= limit + self._threshold_noise
-        self._found += above
+        self._reported += above
         return above
 
     def state(self) -> dict[str, object]:
@@ -90,7 +90,7 @@ class SparseVector:
             "positives": self.positives,
             "sensitivity": self.sensitivity,
             "monotone": self.monotone,
-            "found": self._found,
+            "found": self._reported,
             "threshold_noise": self._threshold_noise,
         }
 
@@ -110,7 +110,7 @@ class SparseVector:
             sensitivity=whole(state, "sensitivity"),
             monotone=state["monotone"],
         )
-        restored._found = whole(state, "found", least=0)
+        restored._reported = whole(state, "found", least=0)
         restored._threshold_noise = whole(state, "threshold_noise")
         if restored.left < 0:
             raise Misfit("the state has found more than it may")

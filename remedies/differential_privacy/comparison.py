@@ -202,8 +202,8 @@ class _Request:
             retention=factors[0].retention,
             as_is=Error.of(*randomised, spearman=_spearman(truth, simulated)),
             inverse=Error.of(*undone, spearman=_spearman(truth, inverted)),
-            projected=self._seen([project(item, float(truth.sum())) for item in inverted]),
-            bayes=self._seen(bayes(simulated, factors, stop="discrepancy").estimates if self.runs else ()),
+            projected=self._simulated_error([project(item, float(truth.sum())) for item in inverted]),
+            bayes=self._simulated_error(bayes(simulated, factors, stop="discrepancy").estimates if self.runs else ()),
             margins_as_is=tuple(item for item, _ in margins),
             margins_inverse=tuple(item for _, item in margins),
         )
@@ -220,7 +220,7 @@ class _Request:
                 result[run] += np.bincount(np.ravel_multi_index(tuple(drawn), sizes), minlength=self.table.size)
         return result.astype(np.float64).reshape(self.runs, *sizes)
 
-    def _seen(self, estimates: Floats | Sequence[Floats]) -> Error | None:
+    def _simulated_error(self, estimates: Floats | Sequence[Floats]) -> Error | None:
         """Return the error of simulated estimates, in any layout of the cells; None without one."""
         if not len(estimates):
             return None

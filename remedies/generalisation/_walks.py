@@ -254,7 +254,7 @@ class SearchProgress:
         self._began = perf_counter()
         self._budget = budget
         self._progress = progress
-        self._from = self._until = self._told = 0.0
+        self._from = self._until = self._reported = 0.0
 
     @property
     def seconds(self) -> float:
@@ -268,15 +268,15 @@ class SearchProgress:
 
     def begin(self, share: float) -> None:
         """Begin a part of the search that is so large a share of what is left."""
-        self._from = self._told
-        self._until = self._told + share * (1 - self._told)
+        self._from = self._reported
+        self._until = self._reported + share * (1 - self._reported)
 
     def tell(self, done: float) -> None:
         """Report how much of the part is done, 0 to 1."""
-        self._told = self._from + done * (self._until - self._from)
+        self._reported = self._from + done * (self._until - self._from)
         try:
             if self._progress is not None:
-                self._progress(self._told)
+                self._progress(self._reported)
         except StopRequest:
             self._budget = 0.0
 

@@ -139,7 +139,7 @@ def generalisations(
         course.tell(walker.share)
     if not asks or not search.most:
         holds = walker.state == HOLDS
-    return _found(search, walker, holds, complete=ended, seconds=course.seconds)
+    return _in_column_order(search, walker, holds, complete=ended, seconds=course.seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,7 +216,7 @@ def _check_question(frequencies: Frequencies, k: int, suppression_limit: float) 
     return most
 
 
-def _found(
+def _in_column_order(
     search: LatticeWalk, walker: Walker, holds: npt.NDArray[np.bool_], *, complete: bool, seconds: float
 ) -> Generalisations:
     """Put nodes into the order of the table's columns."""

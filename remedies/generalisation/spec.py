@@ -326,10 +326,11 @@ def hierarchy_spec(declared: Any) -> HierarchySpec:
     try:
         return SPECS[kind].model_validate(declared)
     except ValidationError as error:
-        raise Misfit("; ".join(_said(item) for item in error.errors(include_url=False, include_input=False))) from None
+        errors = error.errors(include_url=False, include_input=False)
+        raise Misfit("; ".join(map(_error_text, errors))) from None
 
 
-def _said(error: Any) -> str:
+def _error_text(error: Any) -> str:
     where = ".".join(str(step) for step in error["loc"])
     text = error["msg"].removeprefix("Value error, ")
     text = text[:1].lower() + text[1:]

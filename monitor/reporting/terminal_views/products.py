@@ -27,7 +27,7 @@ def draw_list(console: "Console", states: Sequence[ProductState]) -> None:
             str(len(state.tables)),
             state.health.value,
             str(len(state.incidents)),
-            _seen(state.down),
+            _observed(state.down),
             _range(state.down),
             _promises(state),
         )
@@ -67,10 +67,10 @@ def _promises(state: ProductState) -> str:
 
 def _down(down: DownTime | None) -> str:
     between = _range(down)
-    return _seen(down) if between is None else f"{_seen(down)} ({between})"
+    return _observed(down) if between is None else f"{_observed(down)} ({between})"
 
 
-def _seen(down: DownTime | None) -> str:
+def _observed(down: DownTime | None) -> str:
     return "unknown" if down is None else format_hours(down.seen)
 
 

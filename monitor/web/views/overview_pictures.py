@@ -73,7 +73,7 @@ def domain_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datet
         and _is_known(project, tx, week, now)
         for name in without
     }
-    evaluated = _seen(project)
+    evaluated = _evaluated_weeks(project)
     if unsure := quiet - evaluated:
         observed = _observed(project, tx, {name for name, _ in unsure}, weeks[-1].start, now)
         evaluated |= domains_seen(observed, weeks) & unsure
@@ -108,7 +108,7 @@ _measured_before = lru_cache(maxsize=2)(_measured)
 
 
 @lru_cache(maxsize=4)
-def _seen(_: Project) -> set[DomainAndPeriod]:
+def _evaluated_weeks(_: Project) -> set[DomainAndPeriod]:
     """Return the domains and weeks that were seen, a set to add to: what was seen once, whatever comes later, was."""
     return set()
 

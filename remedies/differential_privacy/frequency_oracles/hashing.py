@@ -48,26 +48,26 @@ class HashingOracle(SupportOracle):
     @property
     def p(self) -> Fraction:
         """The exact probability that a report supports the own value."""
-        return self._kept + (1 - self._kept) / self.buckets
+        return self._retention + (1 - self._retention) / self.buckets
 
     @cached_property
     def q(self) -> Fraction:
         """The exact probability that a report supports another value: by a shared bucket, or by a bucket drawn anew."""
         full, rest = divmod(PRIME, self.buckets)
         shared = Fraction(rest * (full + 1) ** 2 + (self.buckets - rest) * full**2, PRIME**2)
-        return self._kept * shared + (1 - self._kept) / self.buckets
+        return self._retention * shared + (1 - self._retention) / self.buckets
 
     @property
     def likelihood_ratio(self) -> Fraction:
         """Return how many times as likely a report may be if the value were another one."""
-        return self.p / ((1 - self._kept) / self.buckets)
+        return self.p / ((1 - self._retention) / self.buckets)
 
     @cached_property
     def _keep(self) -> int:
         return largest_keep(self.odds, self.buckets)
 
     @property
-    def _kept(self) -> Fraction:
+    def _retention(self) -> Fraction:
         return Fraction(self._keep, ONE)
 
     def _perturb(self, codes: Codes) -> np.ndarray:
