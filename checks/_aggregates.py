@@ -177,17 +177,17 @@ def total(values: Mapping[str, Any], how: str, what: str, observed: Mapping[str,
         if values.get(name):
             reason = UnknownReason.NO_DATA if message is _NAN else UnknownReason.MISCONFIGURED
             return unknown(reason, message.given(what=what, found=int(values[name])), observed)
-    given, count = values["value"], values.get("count")
-    number = exact(given)
+    raw, count = values["value"], values.get("count")
+    number = exact(raw)
     if values.get("units") is not None:
-        number, given = (exact(values["units"]) or 0) + (exact(values["more_units"]) or Fraction(0)), None
+        number, raw = (exact(values["units"]) or 0) + (exact(values["more_units"]) or Fraction(0)), None
     if number is None and values.get("approximate") is not None:
         return unknown(UnknownReason.MISCONFIGURED, _RUNS_OVER.given(what=what), observed)
     if number is None or count == 0:
         return unknown(UnknownReason.NO_DATA, _NO_VALUE.given(what=what), observed)
     if count is not None:
-        return Total(number / count, rounded=isinstance(given, float) or digits_of(number / count) is None)
-    return Total(number, rounded=isinstance(given, float) or how == Aggregate.STDDEV)
+        return Total(number / count, rounded=isinstance(raw, float) or digits_of(number / count) is None)
+    return Total(number, rounded=isinstance(raw, float) or how == Aggregate.STDDEV)
 
 
 def needs_column(how: Aggregate, column: str | None) -> None:

@@ -112,8 +112,8 @@ class Context:
         """Return the earliest load time among bad rows as `first_bad_load`; nothing without `loaded_at`."""
         if self.loaded_at is None:
             return {}
-        counted = bad if self.where is None else bad & self.where
-        return {"first_bad_load": self.column(self.loaded_at).min(where=counted)}
+        condition = bad if self.where is None else bad & self.where
+        return {"first_bad_load": self.column(self.loaded_at).min(where=condition)}
 
 
 def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:

@@ -96,10 +96,10 @@ def judge(check: Check, measurement: Measurement, history: Sequence[PastMeasurem
     if check.sampling is not None:
         from checks.sampling import sampled_measurement  # only where rows are sampled
 
-        drawn = sampled_measurement(check.sampling, measurement)
-        if isinstance(drawn, Outcome):
-            return drawn
-        measurement = drawn
+        sampled = sampled_measurement(check.sampling, measurement)
+        if isinstance(sampled, Outcome):
+            return sampled
+        measurement = sampled
     if not check.judges_empty and "rows" in measurement.values and measurement.number("rows") == 0:
         return without_rows(check)
     outcome = check.judge(measurement, history)
@@ -157,11 +157,11 @@ def judge_violations(
     return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement, since))
 
 
-def estimate(measurement: Measurement, counted: Iterable[tuple[str, str]], most: Fraction) -> Outcome:
+def estimate(measurement: Measurement, columns: Iterable[tuple[str, str]], most: Fraction) -> Outcome:
     """Judge shares of a sample that have one upper limit: of each its name, and the aggregate that counts its rows."""
     from checks.sampling import RowShare, judge_shares
 
-    shares = [RowShare(what, name, most=most, uncertain="uncertain") for what, name in counted]
+    shares = [RowShare(what, name, most=most, uncertain="uncertain") for what, name in columns]
     return judge_shares(measurement, shares)
 
 

@@ -263,8 +263,8 @@ def _journalist(measurement: Measurement, k: int) -> JournalistRisk | None:
     if _POPULATION not in measurement.tables:
         return None
     rows = measurement.tables[_POPULATION]
-    counted = ((int(row["population_size"]), int(row["rows"])) for row in rows)
-    return JournalistRisk.of(counted, k=k, outside=sum(int(row["outside"]) for row in rows))
+    counts = ((int(row["population_size"]), int(row["rows"])) for row in rows)
+    return JournalistRisk.of(counts, k=k, outside=sum(int(row["outside"]) for row in rows))
 
 
 def _journalist_figures(journalist_risk: JournalistRisk | None) -> dict[str, Json]:

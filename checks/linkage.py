@@ -132,13 +132,13 @@ class LinkageCheck(CheckParameters):
             raise Misconfigured(f"{self.auxiliary}: {error}") from None
 
     def _auxiliary(self, context: Context, columns: Sequence[SharedColumn], target: ir.Column | None) -> ir.Table:
-        counted = {
+        counts = {
             "rows": context.rows,
             "complete": context.count(_all_known([column.other.known for column in columns])),
         }
         persons = {} if target is None else {"persons": target.nunique()}
         return context.table.aggregate(
-            **counted, **persons, **_evidence("other", [column.other.evidence for column in columns])
+            **counts, **persons, **_evidence("other", [column.other.evidence for column in columns])
         )
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
@@ -156,8 +156,8 @@ class LinkageCheck(CheckParameters):
         total = rows if self.entity is None else int(auxiliary["persons"] or 0)
         if not int(auxiliary["complete"] or 0) or not total:
             return unknown(UnknownReason.NO_DATA, _NOBODY.given(table=self.auxiliary), observed)
-        counted = [tuple(int(row[key]) for key in _COUNTS) for row in measurement.tables["links"]]
-        result = Linkage.of(((item[0], item[1], item[2]) for item in counted), rows=total)
+        counts = [tuple(int(row[key]) for key in _COUNTS) for row in measurement.tables["links"]]
+        result = Linkage.of(((item[0], item[1], item[2]) for item in counts), rows=total)
         observed |= _observe(result) | ({} if self.entity is None else {"auxiliary_persons": total})
         expected: dict[str, Json] = {"max_unique_fraction": self.max_unique_fraction}
         share = result.uniquely_matched / total

@@ -57,13 +57,13 @@ class NotNull(TakesSample, LearnsLimits):
     def _nan(self, context: Context) -> dict[str, Any]:
         """Count NaN, which is a value: people who take it for a missing one are told."""
         conditions = {name: is_nan(context.column(name), context.dialect) for name in self.columns}
-        return {f"nan_{name}": context.count(which) for name, which in conditions.items() if which is not None}
+        return {f"nan_{name}": context.count(bad) for name, bad in conditions.items() if bad is not None}
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a column has more NULLs than its share of the rows."""
         if measurement.sample is not None:
-            counted = [(name, f"nulls_{name}") for name in self.columns]
-            return estimate(measurement, counted, decimal(self._largest_share))
+            columns = [(name, f"nulls_{name}") for name in self.columns]
+            return estimate(measurement, columns, decimal(self._largest_share))
         rows = measurement.number("rows")
         nulls = {name: measurement.number(f"nulls_{name}") for name in self.columns}
         observed: dict[str, Json] = {"rows": rows, "nulls": nulls}
@@ -96,9 +96,9 @@ class NotNull(TakesSample, LearnsLimits):
         verdicts = {}
         for name in self.columns:
             read = partial(_share_in, name=name)
-            usual = median([share for past in history if past.in_span and (share := read(past)) is not None] or [0.0])
+            typical = median([share for past in history if past.in_span and (share := read(past)) is not None] or [0.0])
             # the binomial standard deviation of the usual share, or of one row where it is usually none
-            share = (usual * rows + 1) / (rows + 2)
+            share = (typical * rows + 1) / (rows + 2)
             spread = math.sqrt(share * (1 - share) / rows)
             verdicts[name] = self.learn(
                 measurement, history, value=nulls[name] / rows, read=read, above_only=True, floor=spread

@@ -60,7 +60,7 @@ class Range(TakesSample, TakesSegments):
             {
                 "rows": context.rows,
                 "violations": context.count(outside),
-                **{name: context.count(which) for name, which in more.items() if which is not None},
+                **{name: context.count(condition) for name, condition in more.items() if condition is not None},
                 **context.first_bad_load(outside),
             }
         )
@@ -77,8 +77,8 @@ class Range(TakesSample, TakesSegments):
             low, high = (placed(limit, clock, zone) if isinstance(limit, date) else None for limit in limits)
             if (low is None) == (self.min is None) and (high is None) == (self.max is None):
                 outside = self._outside(partial(_compared, times.value), low, high)
-                counted = {"violations": context.count(outside), **context.first_bad_load(outside)}
-                aggregates |= {f"{name}_{clock.reading}": value for name, value in counted.items()}
+                counts = {"violations": context.count(outside), **context.first_bad_load(outside)}
+                aggregates |= {f"{name}_{clock.reading}": value for name, value in counts.items()}
         if not any(f"violations_{clock.reading}" in aggregates for clock in times.clocks):
             raise Misconfigured(
                 f"column '{self.column}' and its limits must both have a time zone or both have none; declare the "

@@ -117,9 +117,9 @@ class Volume(LearnsLimits):
         """Count the rows, or those of the window, and ask how many there were on this weekday."""
         softer = self.softened()
         compares = self.compares or (softer is not None and softer.compares)
-        usual = self.learned_from(same_weekday(self.weeks) if compares else None)
+        earlier = self.learned_from(same_weekday(self.weeks) if compares else None)
         if self.count == "catalogue":
-            return Wants(estimate=True, earlier=usual)
+            return Wants(estimate=True, earlier=earlier)
         aggregates = {"rows": context.rows}
         if self.column is not None and self.window is not None:
             times = zoned_column(context, self.column, self.timezone)
@@ -127,7 +127,7 @@ class Volume(LearnsLimits):
             for clock in times.clocks:
                 recent = (times.value > times.now(clock, -self.window)) & (times.value <= times.now(clock))
                 aggregates[f"recent_{clock.reading}"] = context.count(recent)
-        return Wants(aggregates, earlier=usual)
+        return Wants(aggregates, earlier=earlier)
 
     @property
     def compares(self) -> bool:

@@ -126,8 +126,8 @@ class Generalise(Recodes):
         wrong = [f"column '{name}': {fault.message}" for name, fault in self.faults(table)]
         if wrong:
             raise Misfit("; ".join(wrong))
-        made = {name: self._build(name, table) for name in self.columns if name in self.hierarchies}
-        every = with_plain(table, made, self.columns)
+        hierarchies = {name: self._build(name, table) for name in self.columns if name in self.hierarchies}
+        every = with_plain(table, hierarchies, self.columns)
         return {name: every[name] for name in self.columns}
 
     def _faults_of(self, name: str, table: pd.DataFrame) -> tuple[HierarchyFault, ...]:

@@ -150,8 +150,8 @@ class EngineSource(ABC):
                 hint = did_you_mean(column, result.columns)
                 raise QueryFailed(f"source '{self.name}': column '{column}' not found in {table}{hint}")
         if not columns:
-            [counted] = self.fetch(self.compile(result.limit(max_rows + 1).count().name("rows")))
-            return pd.DataFrame(index=range(counted["rows"]))
+            [row] = self.fetch(self.compile(result.limit(max_rows + 1).count().name("rows")))
+            return pd.DataFrame(index=range(row["rows"]))
         sql = self.compile(result.select(*columns).limit(max_rows + 1))
         with self._talking():
             return self._run_frame(sql)

@@ -191,13 +191,13 @@ def _behind_view(source: Source, scheme: str, relation: str) -> tuple[set[str], 
     views = _views(source, scheme)
     texts: set[str] = set()
     files: set[str] = set()
-    waiting = [_plain_relation(scheme, relation)]
+    pending = [_plain_relation(scheme, relation)]
     for _ in range(_DEEPEST):
-        results = [_selected(views[name], scheme) for name in waiting if name in views]
+        results = [_selected(views[name], scheme) for name in pending if name in views]
         files |= {path for _, paths in results for path in paths}
-        waiting = [_plain_relation(scheme, name) for names, _ in results for name in names]
-        waiting = [name for name in waiting if name not in texts]
-        texts |= set(waiting)
+        pending = [_plain_relation(scheme, name) for names, _ in results for name in names]
+        pending = [name for name in pending if name not in texts]
+        texts |= set(pending)
     return texts, files
 
 

@@ -50,8 +50,8 @@ class DuckdbFile(DuckdbSource):
     def _why(self, path: Path, error: duckdb.Error) -> SourceError:
         if _is_locked(error):
             holder = re.search(r"PID (\d+)", str(error))
-            who = f"process {holder[1]}" if holder else "another process"
-            text = f"'{path.name}' is open for writing in {who}; that process must close it between writes"
+            process = f"process {holder[1]}" if holder else "another process"
+            text = f"'{path.name}' is open for writing in {process}; that process must close it between writes"
             return Unreachable(self._error_text(text, error))
         if isinstance(error, (duckdb.BinderException, duckdb.ConnectionException)) or "Resource In Use" in str(error):
             text = f"'{path.name}' is open for writing in this process; close that connection first"

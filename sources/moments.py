@@ -102,8 +102,8 @@ def microseconds(moment: Moment, dialect: str) -> ir.IntegerValue:
         return _functions().spark_microseconds(value.cast("timestamp('UTC')"))
     first, last = (ibis.literal(end).cast(value.type()) for end in (_FIRST, _LAST))
     seconds = value.truncate("s").epoch_seconds().cast("int64")
-    counted = seconds * 1_000_000 + value.microsecond().cast("int64")
-    return value.between(first, last).ifelse(counted, ibis.null("int64"))
+    total = seconds * 1_000_000 + value.microsecond().cast("int64")
+    return value.between(first, last).ifelse(total, ibis.null("int64"))
 
 
 def register(connection: sqlite3.Connection) -> None:

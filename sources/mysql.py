@@ -44,13 +44,13 @@ def connect(url: str, **options: Any) -> MySQLdb.Connection:
         MySQLdb.Error: there is no connection.
     """
     parts = urlsplit(url)
-    given = dict(parse_qsl(parts.query))
-    unknown = sorted(given.keys() - {*_OPTIONS})
+    query = dict(parse_qsl(parts.query))
+    unknown = sorted(query.keys() - {*_OPTIONS})
     if unknown:
         raise ValueError(f"its URL has the unknown option '{unknown[0]}'; expected {', '.join(_OPTIONS)}")
-    tls = {name.removeprefix("ssl_"): given.pop(name) for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in given}
+    tls = {name.removeprefix("ssl_"): query.pop(name) for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in query}
     return MySQLdb.connect(
-        **{"charset": "utf8mb4"} | given | ({"ssl": tls} if tls else {}) | options,
+        **{"charset": "utf8mb4"} | query | ({"ssl": tls} if tls else {}) | options,
         host=parts.hostname or "127.0.0.1",
         port=parts.port or 3306,
         user=unquote(parts.username or ""),

@@ -91,7 +91,7 @@ class Postgresql(EngineSource):
 
     @property
     def _settings(self) -> dict[str, str]:
-        given = conninfo_to_dict(self._url).get("options")
+        named = conninfo_to_dict(self._url).get("options")
         settings = {
             "default_transaction_read_only": "on",
             "statement_timeout": _ms(self.query_timeout),
@@ -100,7 +100,7 @@ class Postgresql(EngineSource):
         }
         options = [f"-c {name}={value}" for name, value in settings.items()]
         return {
-            "options": " ".join([str(given), *options] if given else options),  # of one setting the last word holds
+            "options": " ".join([str(named), *options] if named else options),  # of one setting the last word holds
             "connect_timeout": str(max(2, math.ceil(self._spec.connect_timeout.total_seconds()))),  # libpq's least is 2
             "application_name": "tablewatch",
             **_LOST_NETWORK,

@@ -131,9 +131,9 @@ class Spark(UnlistedSource):
 
 
 def _answers(host: str, port: str, limit: float) -> bool:
-    name, _, given = host.partition(":")
+    name, _, port_in_host = host.partition(":")
     try:
-        socket.create_connection((name, int(given or port)), timeout=limit).close()
+        socket.create_connection((name, int(port_in_host or port)), timeout=limit).close()
     except (OSError, ValueError):  # ValueError: the port is no number
         return False
     return True

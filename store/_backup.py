@@ -49,9 +49,9 @@ def backup(url: str, file: Path, *, force: bool = False) -> Backup:
     with draft_beside(file) as draft:
         with in_our_words(str(store)), full_disk_of(file):
             copied = copy_state(store, draft)
-        made = verify(draft, name=str(store), copied=copied)
+        verified = verify(draft, name=str(store), copied=copied)
         _name_draft(draft, file, force=force)
-    return Backup(file, made.project, made.revision, made.size_bytes, made.rows)
+    return Backup(file, verified.project, verified.revision, verified.size_bytes, verified.rows)
 
 
 def sqlite_file(address: Address) -> Path:

@@ -111,9 +111,9 @@ class ClassCountWriter(ClassCountReader):
             row |= {"version": 0, "draft": 1, "aborted": "", "is_current": False}
             state = self._connection.scalar(insert(_STATE).values(row).returning(_STATE.c.id))
             return Draft(int(state or 0), 0, 1, ())
-        this_one = (_STATE.c.id == base.state, _STATE.c.version == base.version, _IS_CURRENT)
+        version = (_STATE.c.id == base.state, _STATE.c.version == base.version, _IS_CURRENT)
         begun = self._connection.execute(
-            update(_STATE).where(*this_one).values(draft=_STATE.c.draft + 1).returning(_STATE.c.draft, _STATE.c.aborted)
+            update(_STATE).where(*version).values(draft=_STATE.c.draft + 1).returning(_STATE.c.draft, _STATE.c.aborted)
         ).first()
         if begun is None:
             return RejectedChange.OVERTAKEN
@@ -187,8 +187,8 @@ class ClassCountWriter(ClassCountReader):
             row = {"name": part.table, "version": part.version + 1, "digest": part.digest}
             row |= {"looked_at": part.looked_at, "body": _body(part)}
             if part.version:
-                this_one = (_CLOSED.c.name == part.table, _CLOSED.c.version == part.version)
-                self._connection.execute(update(_CLOSED).where(*this_one).values(row))
+                conditions = (_CLOSED.c.name == part.table, _CLOSED.c.version == part.version)
+                self._connection.execute(update(_CLOSED).where(*conditions).values(row))
             else:
                 self._connection.execute(self._upsert(_CLOSED).on_conflict_do_nothing(), [row])
 
@@ -205,16 +205,16 @@ class ClassCountWriter(ClassCountReader):
 
     def _hold(self, staged: Staged, now: datetime) -> bool:
         draft = staged.draft
-        this_one = [_STATE.c.id == draft.state, _STATE.c.draft == draft.number, _STATE.c.version == draft.version]
+        conditions = [_STATE.c.id == draft.state, _STATE.c.draft == draft.number, _STATE.c.version == draft.version]
         if draft.is_first:
             current = (_STATE.c.subject == staged.subject, _IS_CURRENT)
             self._connection.execute(update(_STATE).where(*current).values(is_current=False))
         else:
-            this_one.append(_IS_CURRENT)
+            conditions.append(_IS_CURRENT)
         never = (*draft.aborted, *range(draft.version + 1, draft.number))
         new = {**_facts(staged.change, now), "is_current": True, "version": draft.number}
         new["aborted"] = " ".join(map(str, never))
-        if self._connection.execute(update(_STATE).where(*this_one).values(new)).rowcount == 0:
+        if self._connection.execute(update(_STATE).where(*conditions).values(new)).rowcount == 0:
             return False
         if not draft.is_first:
             empty = [part.name for part in staged.change.parts if not part.rows]

@@ -154,9 +154,9 @@ class DeliveryWriter(DeliveryReader):
         if channels_busy:
             due = due.where(_DELIVERY.c.channel.not_in(channels_busy))
         first = due.order_by(_DELIVERY.c.next_try_at, _DELIVERY.c.number).limit(limit).scalar_subquery()
-        taken = update(_DELIVERY).where(_DELIVERY.c.number.in_(first))
+        statement = update(_DELIVERY).where(_DELIVERY.c.number.in_(first))
         rows = self._connection.execute(
-            taken.values(holder=holder, lease_until_at=lease_until).returning(*_COLUMNS, _DELIVERY.c.number)
+            statement.values(holder=holder, lease_until_at=lease_until).returning(*_COLUMNS, _DELIVERY.c.number)
         )
         in_order = sorted(rows.mappings(), key=lambda row: (row["next_try_at"], row["number"]))
         return [Delivery(**{name: row[name] for name in _FIELDS}) for row in in_order]

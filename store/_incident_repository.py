@@ -258,8 +258,8 @@ class IncidentWriter(IncidentReader):
                 int(self._connection.scalar(text("SELECT max(seq) FROM sqlite_sequence WHERE name = 'incident'")) or 0)
                 + 1
             )
-        taken = text("SELECT min(nextval(pg_get_serial_sequence('incident', 'id'))) FROM generate_series(1, :count)")
-        return int(self._connection.scalar(taken, {"count": count}) or 0)
+        query = text("SELECT min(nextval(pg_get_serial_sequence('incident', 'id'))) FROM generate_series(1, :count)")
+        return int(self._connection.scalar(query, {"count": count}) or 0)
 
     def _refuse_open_twice(self, incidents: Sequence[Incident]) -> None:
         """Look before the index has to: a statement that fails would end the transaction on PostgreSQL."""
@@ -283,6 +283,6 @@ class IncidentWriter(IncidentReader):
         after = _incidents.episode_rows(new)
         for was, row in zip(before, after, strict=False):
             if was != row:
-                this_one = (_EPISODE.c.incident_id == row["incident_id"], _EPISODE.c.number == row["number"])
-                self._connection.execute(_EPISODE.update().where(*this_one), row)
+                conditions = (_EPISODE.c.incident_id == row["incident_id"], _EPISODE.c.number == row["number"])
+                self._connection.execute(_EPISODE.update().where(*conditions), row)
         self._insert(_EPISODE, after[len(before) :])

@@ -201,7 +201,7 @@ def conditions(connection: Connection, incident_filter: IncidentFilter) -> Seque
         (_I.assignee, incident_filter.assignees),
     )
     results: list[ColumnElement[bool]] = [
-        column.in_(any_of(connection, chosen, "word")) for column, chosen in words if chosen
+        column.in_(any_of(connection, choices, "word")) for column, choices in words if choices
     ]
     if incident_filter.merged_into is not None:
         results.append(_I.merged_into == incident_filter.merged_into)

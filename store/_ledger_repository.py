@@ -153,8 +153,8 @@ class LedgerReader(Repository):
 
     def budget(self, data_set: str, unit: str) -> StoredBudget | None:
         """Return one budget."""
-        this_one = (_BUDGET.c.data_set == data_set, _BUDGET.c.unit == unit)
-        row = self._connection.execute(select(_BUDGET).where(*this_one)).first()
+        conditions = (_BUDGET.c.data_set == data_set, _BUDGET.c.unit == unit)
+        row = self._connection.execute(select(_BUDGET).where(*conditions)).first()
         return None if row is None else _stored(row)
 
     def balance(self, stored: StoredBudget) -> BudgetBalance:
@@ -174,15 +174,15 @@ class LedgerReader(Repository):
 
     def first_reservation(self, request: str) -> LedgerFact | None:
         """Return the first charge of a request."""
-        this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == EntryKind.RESERVED)
-        first = select(*columns_of(LedgerEntryRow)).where(*this_one).order_by(_ENTRY.c.number).limit(1)
+        conditions = (_ENTRY.c.request == request, _ENTRY.c.kind == EntryKind.RESERVED)
+        first = select(*columns_of(LedgerEntryRow)).where(*conditions).order_by(_ENTRY.c.number).limit(1)
         row = self._connection.execute(first).mappings().first()
         return None if row is None else _entry(row).fact
 
     def stored_answer(self, request: str) -> str | None:
         """Return the body of the answer of a request."""
-        this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == literal_column("'answered'"))
-        text: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*this_one))
+        conditions = (_ENTRY.c.request == request, _ENTRY.c.kind == literal_column("'answered'"))
+        text: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*conditions))
         return text
 
     def tries(self, prefix: str, request: str) -> RequestHistory:
@@ -192,8 +192,8 @@ class LedgerReader(Repository):
         last = select(func.coalesce(func.max(_ENTRY.c.number), 0)).where(*these, answered).scalar_subquery()
         abandoned = select(func.count(), func.max(_ENTRY.c.recorded_at)).where(*these, reserved, _ENTRY.c.number > last)
         number, lost_at = self._connection.execute(abandoned).one()
-        this_one = select(func.count()).where(_ENTRY.c.request == request, reserved)
-        charged = self._connection.scalar(this_one) or 0
+        statement = select(func.count()).where(_ENTRY.c.request == request, reserved)
+        charged = self._connection.scalar(statement) or 0
         return RequestHistory(charged, self.stored_answer(request) is not None, number, lost_at)
 
     def answers(self, budget: int, limit: int) -> Sequence[tuple[ChainedEntry, ChainedEntry]]:
@@ -246,8 +246,8 @@ class LedgerWriter(LedgerReader):
 
     def set_total(self, budget: int, total: int) -> bool:
         """Change the total of a budget, unless more is spent already; return whether it was changed."""
-        this_one = (_BUDGET.c.id == budget, _BUDGET.c.spent <= total)
-        return self._connection.execute(update(_BUDGET).where(*this_one).values(total=total)).rowcount == 1
+        conditions = (_BUDGET.c.id == budget, _BUDGET.c.spent <= total)
+        return self._connection.execute(update(_BUDGET).where(*conditions).values(total=total)).rowcount == 1
 
     def spend(self, budget: int, nano: int) -> bool:
         """Charge a budget if it covers the amount; return whether it did."""

@@ -248,14 +248,14 @@ def refuse_newer(revision: str, name: str) -> None:
         )
 
 
-def refuse_foreign(taken: set[str], name: str) -> None:
+def refuse_foreign(tables: set[str], name: str) -> None:
     """Refuse a database whose tables are in the way of ours: all there are in a file, those with our names elsewhere.
 
     Raises:
         StoreForeign: there is one.
     """
-    if taken:
-        text = ", ".join(sorted(taken)[:3])
+    if tables:
+        text = ", ".join(sorted(tables)[:3])
         raise StoreForeign(
             f"{name} is a database of another application (it has the tables {text}); use a separate database for "
             "the store"

@@ -118,14 +118,14 @@ class ReleaseWriter(ReleaseReader):
 
     def add_rows(self, release: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Write rows of a release: person and class. The same ones again change nothing."""
-        made = [{"release": release, "person": person, "class_signature": item} for person, item in rows]
-        self._connection.execute(self._upsert(_ROW).on_conflict_do_nothing(), made)
+        cells = [{"release": release, "person": person, "class_signature": item} for person, item in rows]
+        self._connection.execute(self._upsert(_ROW).on_conflict_do_nothing(), cells)
 
     def add_values(self, release: int, rows: Sequence[bytes]) -> None:
         """Write sensitive values of classes, as `PersonPairs.values` has them. The same ones again change nothing."""
         parts = [[row[at : at + SIGNATURE] for at in range(0, CLASS_VALUE, SIGNATURE)] for row in rows]
-        made = [{"release": release, **dict(zip(_TRIPLE, row, strict=True))} for row in parts]
-        self._connection.execute(self._upsert(_VALUE).on_conflict_do_nothing(), made)
+        cells = [{"release": release, **dict(zip(_TRIPLE, row, strict=True))} for row in parts]
+        self._connection.execute(self._upsert(_VALUE).on_conflict_do_nothing(), cells)
 
     def end(self, release: int) -> None:
         """Report that all rows of a release are written."""

@@ -121,8 +121,8 @@ def _lock_session(engine: Engine, request_id: str, lock_timeout: timedelta) -> R
             connection.exec_driver_sql(statement)
         number = connection.scalar(_NUMBER)  # of a table that each store in a database has of its own
         key = int.from_bytes(blake2b(f"{number} {request_id}".encode(), digest_size=8).digest(), "big", signed=True)
-        taken = _within(lock_timeout, lambda: _TAKEN if connection.scalar(_TAKE, {"key": key}) else None)
-        if taken is None:
+        lock = _within(lock_timeout, lambda: _TAKEN if connection.scalar(_TAKE, {"key": key}) else None)
+        if lock is None:
             return None
         stack.push(_unless_gone)
         stack.callback(connection.scalar, _GIVE_BACK, {"key": key})

@@ -36,8 +36,8 @@ def sampled(connection: Connection, check_id: str, since: datetime, until: datet
     return [_sample(row, by_id[row.id]) for row in results]
 
 
-def _sample(row: Any, counted: Any) -> Sample:
-    counts = {status: getattr(counted, status.value) for status in Status if getattr(counted, status.value)}
+def _sample(row: Any, row_counts: Any) -> Sample:
+    counts = {status: getattr(row_counts, status.value) for status in Status if getattr(row_counts, status.value)}
     return Sample(result_of(row), sum(counts.values()), counts)
 
 

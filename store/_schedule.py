@@ -59,10 +59,10 @@ class ScheduleReader(Repository):
 
         Or only `among`.
         """
-        waiting = select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.due_at <= now, ~IS_LOOKED_AT)
+        statement = select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.due_at <= now, ~IS_LOOKED_AT)
         if among is not None:
-            waiting = waiting.where(_SCHEDULE.c.table_name.in_(any_of(self._connection, among, "among_name")))
-        rows = self._connection.execute(waiting.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(limit))
+            statement = statement.where(_SCHEDULE.c.table_name.in_(any_of(self._connection, among, "among_name")))
+        rows = self._connection.execute(statement.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(limit))
         return [Scheduled(*row) for row in rows]
 
     def waiting(self, now: datetime, most: int) -> int:
@@ -72,8 +72,8 @@ class ScheduleReader(Repository):
 
     def next_due(self) -> datetime | None:
         """Return when the next table is due that is not being looked at; this may be past. None without one."""
-        waiting = select(_SCHEDULE.c.due_at).where(~IS_LOOKED_AT)
-        return self._connection.scalar(waiting.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(1))
+        statement = select(_SCHEDULE.c.due_at).where(~IS_LOOKED_AT)
+        return self._connection.scalar(statement.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(1))
 
     def upcoming(self, limit: int) -> list[Scheduled]:
         """Return the tables that are due next, also those that are due already, in the order in which they are."""

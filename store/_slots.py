@@ -98,11 +98,11 @@ class SlotWriter(SlotReader):
         left = select(_SLOT.c.id).where(IS_RUNNING, or_(is_over, _SLOT.c.holder != holder) if anyone else is_over)
         if among is not None:
             left = left.where(_SLOT.c.table_name.in_(any_of(self._connection, among, "among_name")))
-        taken = update(_SLOT).where(
+        statement = update(_SLOT).where(
             _SLOT.c.id.in_(left.order_by(_SLOT.c.lease_until_at, _SLOT.c.id).limit(limit).scalar_subquery())
         )
         new = {"attempt": _SLOT.c.attempt + 1, "holder": holder, "heartbeat_at": now, "lease_until_at": lease_until}
-        rows = self._connection.execute(taken.values(new).returning(*_LEASE))
+        rows = self._connection.execute(statement.values(new).returning(*_LEASE))
         return sorted((Lease(*row) for row in rows), key=lambda lease: (lease.slot, lease.table))
 
     def renew(self, leases: Iterable[Lease], *, now: datetime, lease_until: datetime) -> set[int]:

@@ -43,8 +43,8 @@ def observations(connection: Connection, check_id: str, until: datetime) -> Mapp
 def _decided(check_id: str, until: datetime, *columns: ColumnElement[Any]) -> Select[Any]:
     """Return a SELECT of the results on which it was decided: those of backfills are not among them."""
     runs = MeasurementRow.__table__.join(RunRow.__table__, _RUN.number == _M.run)
-    chosen = (_M.check_id == check_id, _M.measured_at < until, _RUN.id.not_like(f"{BACKFILL}%"))
-    return select(*columns).select_from(runs).where(*chosen)
+    conditions = (_M.check_id == check_id, _M.measured_at < until, _RUN.id.not_like(f"{BACKFILL}%"))
+    return select(*columns).select_from(runs).where(*conditions)
 
 
 def segmented_runs(connection: Connection, check_id: str, until: datetime) -> list[SegmentedRun]:
@@ -52,8 +52,8 @@ def segmented_runs(connection: Connection, check_id: str, until: datetime) -> li
     series = connection.scalars(
         select(_STATE.check_id).where(_STATE.check_id.startswith(f"{check_id}[", autoescape=True))
     )
-    chosen = (_M.check_id.in_(any_of(connection, series.all(), "check_id")), _M.measured_at < until)
-    of_segments = select(_M.run, _M.check_id, _CODE).where(*chosen)
+    conditions = (_M.check_id.in_(any_of(connection, series.all(), "check_id")), _M.measured_at < until)
+    of_segments = select(_M.run, _M.check_id, _CODE).where(*conditions)
     followed: dict[int, dict[str, int]] = {}
     for run, series, code in connection.execute(of_segments):
         followed.setdefault(run, {})[series] = code

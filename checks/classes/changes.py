@@ -140,8 +140,8 @@ def change_bounds(context: Context, changes: ir.Table, sequence: str, last: int 
     new = _since(changes, sequence, last)
     bad = changes[sequence].isnull() | changes[OP].isnull() | changes[OP].notin(OPERATIONS)
     added, removed = new & (changes[OP] == "insert"), new & (changes[OP] == "delete")
-    counted = {ADDED: changes.count(where=added), REMOVED: changes.count(where=removed)}
-    expressions = changes.aggregate(**{NEWEST: changes[sequence].max(), NULLS: changes.count(where=bad)}, **counted)
+    counts = {ADDED: changes.count(where=added), REMOVED: changes.count(where=removed)}
+    expressions = changes.aggregate(**{NEWEST: changes[sequence].max(), NULLS: changes.count(where=bad)}, **counts)
     return expressions.cross_join(context.table.aggregate(rows=context.table.count()))
 
 

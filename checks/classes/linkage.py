@@ -237,10 +237,10 @@ def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn],
     sides = []
     for table, label in zip(tables, ("own", "other"), strict=True):
         results = [getattr(column, label) for column in columns]
-        who = {name: column for name, column in people.items() if (name == "person") == (label == "own")}
-        condition = reduce(and_, [side.known for side in results] + [column.notnull() for column in who.values()])
+        persons = {name: column for name, column in people.items() if (name == "person") == (label == "own")}
+        condition = reduce(and_, [side.known for side in results] + [column.notnull() for column in persons.values()])
         values = {f"{label}{at}": side.values for at, side in enumerate(results)}
-        sides.append(table.filter(condition).select(**values, **who, **_buckets(columns, own=label == "own")))
+        sides.append(table.filter(condition).select(**values, **persons, **_buckets(columns, own=label == "own")))
     return CompleteRows(sides[0], sides[1], columns)
 
 

@@ -68,10 +68,10 @@ class _CheckExpectation(BatchExpectation):
         Raises:
             ValueError: the arguments do not fit it; the text is that of the check.
         """
-        given = {name: arguments[name] for name in cls.success_keys if arguments.get(name) is not None}
-        given.pop("as_of", None)
+        parameters = {name: arguments[name] for name in cls.success_keys if arguments.get(name) is not None}
+        parameters.pop("as_of", None)
         try:
-            return cls.asks.model_validate({**given, **cls.always})
+            return cls.asks.model_validate({**parameters, **cls.always})
         except ValidationError as error:
             first = error.errors()[0]
             message, place = first["msg"].removeprefix("Value error, "), ".".join(map(str, first["loc"]))
@@ -83,8 +83,8 @@ class _CheckExpectation(BatchExpectation):
         """Request what the check measures."""
         dependencies = super().get_validation_dependencies(execution_engine, runtime_configuration)
         domain = get_metric_kwargs(METRIC, self.configuration, runtime_configuration)["metric_domain_kwargs"]
-        given = self.dict()
-        question = asked(self.check_of(given), columns=named_columns(given), as_of=given.get("as_of"))
+        kwargs = self.dict()
+        question = asked(self.check_of(kwargs), columns=named_columns(kwargs), as_of=kwargs.get("as_of"))
         dependencies.set_metric_configuration(METRIC, MetricConfiguration(METRIC, domain, dict(question)))
         return dependencies
 

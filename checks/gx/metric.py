@@ -31,8 +31,8 @@ _TYPES: Final = {"sqlite": SQLiteType, "postgres": PostgresType}
 
 def asked(check: CheckParameters, *, columns: Sequence[str], as_of: str | None) -> Mapping[str, Any]:
     """Return the metric's arguments: the check, the columns it looks at, and the time at which it does."""
-    given = check.model_dump(mode="json", exclude_defaults=True)
-    return {"check": json.dumps({**given, "type": check.model_dump()["type"]}), "columns": columns, "as_of": as_of}
+    parameters = check.model_dump(mode="json", exclude_defaults=True)
+    return {"check": json.dumps({**parameters, "type": check.model_dump()["type"]}), "columns": columns, "as_of": as_of}
 
 
 def moment(as_of: str | None) -> datetime:
@@ -50,9 +50,9 @@ def moment(as_of: str | None) -> datetime:
 
 
 def _check(arguments: Mapping[str, Any]) -> Check:
-    given = json.loads(arguments["check"])
-    model: Any = load_catalog()[given["type"]]
-    check: Check = model.model_validate(given)
+    parameters = json.loads(arguments["check"])
+    model: Any = load_catalog()[parameters["type"]]
+    check: Check = model.model_validate(parameters)
     return check
 
 

@@ -107,8 +107,8 @@ def display_number(check: Check) -> dict[str, Any]:
     """Return a check in the words of the configuration, as JSON can hold it."""
     if not isinstance(check, CheckParameters):
         raise TypeError(f"{type(check).__name__} has no parameters to export")
-    given = check.model_dump(mode="json", exclude_defaults=True)
-    return {"type": check.model_dump()["type"], **given}
+    parameters = check.model_dump(mode="json", exclude_defaults=True)
+    return {"type": check.model_dump()["type"], **parameters}
 
 
 def _digest(kind: str, kwargs: Mapping[str, Any]) -> str:
@@ -205,18 +205,18 @@ def _split(expectations: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, An
         else:
             others.append(expectation)
     own = []
-    for text, ones in parts.items():
-        if len(ones) == ones[0]["meta"][_MARK]["of"]:
+    for text, entries in parts.items():
+        if len(entries) == entries[0]["meta"][_MARK]["of"]:
             own.append(json.loads(text))
         else:
-            others += ones
+            others += entries
     return own, others
 
 
 def _translate(imported: Imported, item: Mapping[str, Any], table: str) -> None:
     kind = str(item.get("type") or item.get("expectation_type"))
-    given = item.get("kwargs") or {}
-    kwargs = {name: value for name, value in given.items() if value is not None and name not in _RUN_OPTIONS}
+    raw = item.get("kwargs") or {}
+    kwargs = {name: value for name, value in raw.items() if value is not None and name not in _RUN_OPTIONS}
     if kwargs.get("mostly") == 1:
         del kwargs["mostly"]
     try:
@@ -273,17 +273,17 @@ def _with_ids(checks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return an id to each check whose type alone would not tell it apart."""
     types = Counter(check["type"] for check in checks if "id" not in check)
     numbers: Counter[str] = Counter()
-    taken = {check["id"] for check in checks if "id" in check}
+    ids = {check["id"] for check in checks if "id" in check}
     named = []
     for check in checks:
-        if "id" in check or (types[check["type"]] == 1 and check["type"].replace("_", "-") not in taken):
+        if "id" in check or (types[check["type"]] == 1 and check["type"].replace("_", "-") not in ids):
             named.append(check)
             continue
         free = slug = _slug(check)
-        while free in taken:
+        while free in ids:
             numbers[slug] += 1
             free = f"{slug}-{numbers[slug] + 1}"
-        taken.add(free)
+        ids.add(free)
         named.append({"id": free, **check})
     return named
 

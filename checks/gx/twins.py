@@ -184,11 +184,11 @@ def _expectation(check: expectation.Expectation) -> Twins:
 
 
 def _fresh(check: freshness.Freshness, zones: Zones) -> Twin:
-    given = check.model_dump(mode="json", include={"column", "max_age", "skew", "expected"}, exclude_defaults=True)
+    kwargs = check.model_dump(mode="json", include={"column", "max_age", "skew", "expected"}, exclude_defaults=True)
     zone = check.timezone or (None if check.column is None else zones.of(check.column))
     if check.expected is not None:
-        given["expected"] = {"timezone": check.timezone or zones.calendar, **given["expected"]}
-    return "expect_table_to_be_fresh", {**given, **({} if zone is None else {"timezone": zone})}
+        kwargs["expected"] = {"timezone": check.timezone or zones.calendar, **kwargs["expected"]}
+    return "expect_table_to_be_fresh", {**kwargs, **({} if zone is None else {"timezone": zone})}
 
 
 _DISCLOSURE: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
@@ -205,19 +205,19 @@ def _disclosure(
     if check.refers_to and not check.keeps:
         raise NoTwinError("it reads a second table, which an expectation of one batch cannot")
     kind, names = _DISCLOSURE[check.type]
-    given: dict[str, Any] = {"quasi_identifiers": _columns(check, "quasi_identifiers", classified)}
+    kwargs: dict[str, Any] = {"quasi_identifiers": _columns(check, "quasi_identifiers", classified)}
     if not isinstance(check, KAnonymityCheck):
-        given["sensitive"] = _columns(check, "sensitive", classified)
-    given |= check.model_dump(mode="json", include=set(names), exclude_defaults=True)
-    return Twins([(kind, given)], "it counts all rows on each run" if check.keeps else None)
+        kwargs["sensitive"] = _columns(check, "sensitive", classified)
+    kwargs |= check.model_dump(mode="json", include=set(names), exclude_defaults=True)
+    return Twins([(kind, kwargs)], "it counts all rows on each run" if check.keeps else None)
 
 
-def _columns(check: CheckParameters, which: str, classified: Mapping[str, ColumnClass]) -> list[str]:
+def _columns(check: CheckParameters, field: str, classified: Mapping[str, ColumnClass]) -> list[str]:
     """Return the columns that a check names, else those that the table's configuration classifies so."""
-    word = ColumnClass.SENSITIVE if which == "sensitive" else ColumnClass.QUASI_IDENTIFIER
-    results = list(getattr(check, which)) or [name for name, column_class in classified.items() if column_class is word]
+    word = ColumnClass.SENSITIVE if field == "sensitive" else ColumnClass.QUASI_IDENTIFIER
+    results = list(getattr(check, field)) or [name for name, column_class in classified.items() if column_class is word]
     if not results:
-        raise NoTwinError(f"it names no column in '{which}', and the table classifies none as such")
+        raise NoTwinError(f"it names no column in '{field}', and the table classifies none as such")
     return results
 
 

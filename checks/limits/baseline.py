@@ -236,19 +236,19 @@ def at_present_level(
     the shape of the week stays known. Else the run was a peak, which is left out. Where nothing was usual before, it
     stays in.
     """
-    usual: list[TimedValue] = []
+    level: list[TimedValue] = []
     for is_expected, group in groupby(looks, key=lambda look: look.expected):
         run = list(group)
         if is_expected:
             following = next((look for look in looks if look.at > run[-1].at), now)
-            usual = _after_run(usual, run, following, weeks=weeks, zone=zone, spacing=spacing)
+            level = _after_run(level, run, following, weeks=weeks, zone=zone, spacing=spacing)
         else:
-            usual += run
-    return usual
+            level += run
+    return level
 
 
 def _after_run(
-    usual: list[TimedValue],
+    level: list[TimedValue],
     run: Sequence[TimedValue],
     following: TimedValue,
     *,
@@ -256,13 +256,13 @@ def _after_run(
     zone: ZoneInfo,
     spacing: timedelta,
 ) -> list[TimedValue]:
-    before = [residuals_at(usual, look.at, weeks=weeks, zone=zone, spacing=spacing) for look in (*run, following)]
+    before = [residuals_at(level, look.at, weeks=weeks, zone=zone, spacing=spacing) for look in (*run, following)]
     if any(residuals.centre is None for residuals in before):
-        return [*usual, *run]
+        return [*level, *run]
     pairs = zip(before, (*run, following), strict=True)
     *of_run, last = [residuals.residual(look.value) for residuals, look in pairs]
     shift = float(np.median(of_run))
     if not np.isfinite(shift) or abs(last - shift) >= abs(last):
-        return usual
+        return level
     factor, difference = (float(np.exp(shift)), 0.0) if before[0].is_ratio else (1.0, shift)
-    return [look._replace(value=look.value * factor + difference) for look in usual] + list(run)
+    return [look._replace(value=look.value * factor + difference) for look in level] + list(run)

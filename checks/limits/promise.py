@@ -80,8 +80,8 @@ def learn_limit(
     spacing = spacing_of([*looks, now])
     if spacing is None:
         return MissingHistory(_LEAST_LOOKS, None)
-    usual = at_present_level(looks, now, weeks=rule.weeks, zone=zone, spacing=spacing)
-    residuals = residuals_at(usual, now.at, weeks=rule.weeks, zone=zone, spacing=spacing)
+    level = at_present_level(looks, now, weeks=rule.weeks, zone=zone, spacing=spacing)
+    residuals = residuals_at(level, now.at, weeks=rule.weeks, zone=zone, spacing=spacing)
     missing = _missing(residuals, rule, looks, spacing)
     if missing is not None:
         return missing

@@ -113,16 +113,16 @@ def intersect_all_signed(releases: Sequence[tuple[bytes, bytes]], k: int) -> int
     return _exposed(tables[-1], tables[:-1], np.unique(tables[-1][:, 0]), k)
 
 
-def _exposed(joint: npt.NDArray[np.int64], others: Sequence[npt.NDArray[np.int64]], who: Any, k: int) -> int:
+def _exposed(joint: npt.NDArray[np.int64], others: Sequence[npt.NDArray[np.int64]], persons: Any, k: int) -> int:
     """Count those of some persons who are in small groups: `joint` with the other releases that they are in."""
-    if not len(who):
+    if not len(persons):
         return 0
     if not others:
         small = joint[np.bincount(joint[:, 1])[joint[:, 1]] < k, 0]
-        return int(np.isin(who, small).sum())
+        return int(np.isin(persons, small).sum())
     first, rest = others[0], others[1:]
-    is_member = np.isin(who, first[:, 0])
-    return _exposed(joint, rest, who[~is_member], k) + _exposed(_joined(joint, first), rest, who[is_member], k)
+    is_member = np.isin(persons, first[:, 0])
+    return _exposed(joint, rest, persons[~is_member], k) + _exposed(_joined(joint, first), rest, persons[is_member], k)
 
 
 def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> int:
@@ -177,12 +177,12 @@ def _value_sets(signed_classes: SignedClasses, attribute: bytes) -> Mapping[byte
     """Return the signatures of the values that each class has in a column, by the signature of the class."""
     width, results = _TRIPLE * _SIGNATURE, defaultdict(set)
     for at in range(0, len(signed_classes.triples), width):
-        column, which, value = (
+        column, numbers, value = (
             signed_classes.triples[at + part * _SIGNATURE :][:_SIGNATURE] for part in range(_TRIPLE)
         )
         if column == attribute:
-            results[which].add(value)
-    return {which: frozenset(values) for which, values in results.items()}
+            results[numbers].add(value)
+    return {numbers: frozenset(values) for numbers, values in results.items()}
 
 
 _Table: TypeAlias = "tuple[npt.NDArray[np.int64], Sequence[frozenset[bytes]]]"
@@ -206,11 +206,11 @@ def _few_values(tables: Sequence[_Table], least: float) -> int:
     return count + sum(_has_few(person, least) for person in _sets_of_each(several, tables))
 
 
-def _sets_of_each(who: set[int], tables: Sequence[_Table]) -> Iterable[Sequence[Sequence[frozenset[bytes]]]]:
+def _sets_of_each(persons: set[int], tables: Sequence[_Table]) -> Iterable[Sequence[Sequence[frozenset[bytes]]]]:
     """Return, for each of some persons, the values of their classes in each release that holds them, the last first."""
-    results: dict[int, list[list[frozenset[bytes]]]] = {person: [] for person in who}
+    results: dict[int, list[list[frozenset[bytes]]]] = {person: [] for person in persons}
     for pairs, of_class in reversed(tables):
-        selected = pairs[np.isin(pairs[:, 0], list(who))]
+        selected = pairs[np.isin(pairs[:, 0], list(persons))]
         sets_of: dict[int, list[frozenset[bytes]]] = defaultdict(list)
         for person, code in selected.tolist():
             sets_of[person].append(of_class[code])

@@ -49,7 +49,7 @@ class JournalistRisk:
     at_risk: int | None
 
     @classmethod
-    def of(cls, counted: Iterable[tuple[int, int]], *, k: int, outside: int = 0) -> Self:
+    def of(cls, counts: Iterable[tuple[int, int]], *, k: int, outside: int = 0) -> Self:
         """Take (F, rows in classes of that F) in any order.
 
         Raises:
@@ -58,7 +58,7 @@ class JournalistRisk:
         if k < 2:
             raise ValueError(f"k is at least 2: a class of one row hides nobody; seen {k}")
         sizes: dict[int, int] = {}
-        for size, count in counted:
+        for size, count in counts:
             sizes[size] = sizes.get(size, 0) + count
         rows = sum(sizes.values())
         if not rows or outside or min(sizes) < 1:
@@ -129,8 +129,8 @@ def journalist_risk(table: pd.DataFrame, population: pd.DataFrame, quasi_identif
     sizes, populations = _class_counts(table, population, quasi_identifiers)
     outside = int(np.maximum(sizes - populations, 0).sum())
     present = sizes > 0
-    counted = zip(populations[present].tolist(), sizes[present].tolist(), strict=True)
-    return JournalistRisk.of(counted, k=k, outside=outside)
+    counts = zip(populations[present].tolist(), sizes[present].tolist(), strict=True)
+    return JournalistRisk.of(counts, k=k, outside=outside)
 
 
 def _class_counts(

@@ -182,16 +182,16 @@ def _persons(
     back = fits.groupby("person")["target"].transform("size")
     per = fits.assign(back=back).groupby("target").agg(n=("person", "size"), back=("back", "max"))
     both_ways = ((per["n"] == 1) & (per["back"] == 1)).astype(int)
-    counted = zip(per["n"].tolist(), [1] * len(per), both_ways.tolist(), strict=True)
-    return Linkage.of(counted, rows=int(auxiliary[other_key].nunique()))
+    counts = zip(per["n"].tolist(), [1] * len(per), both_ways.tolist(), strict=True)
+    return Linkage.of(counts, rows=int(auxiliary[other_key].nunique()))
 
 
 def _facts(shared: pd.DataFrame, person: pd.Series[Any], label: str) -> pd.DataFrame:
     """Return the distinct known rows of each person."""
     import pandas as pd
 
-    who, _ = pd.factorize(person)
-    facts = shared.assign(**{label: who[shared.index]})
+    persons, _ = pd.factorize(person)
+    facts = shared.assign(**{label: persons[shared.index]})
     return facts[facts[label] >= 0].drop_duplicates(ignore_index=True)
 
 

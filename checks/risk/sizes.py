@@ -27,13 +27,13 @@ class ClassSizes:
     classes: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, counted: Iterable[tuple[int, int]]) -> Self:
+    def of(cls, counts: Iterable[tuple[int, int]]) -> Self:
         """Take (size, number of classes) in any order; a size that comes twice counts together.
 
         Raises:
             ValueError: a size or a number is not positive.
         """
-        pairs = np.array(list(counted), dtype=np.int64).reshape(-1, 2)
+        pairs = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
         if (pairs < 1).any():
             raise ValueError("sizes of classes, and how many there are of each, are at least 1")
         sizes, place = np.unique(pairs[:, 0], return_inverse=True)

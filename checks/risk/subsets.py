@@ -37,8 +37,8 @@ class Separation:
     @classmethod
     def of_sizes(cls, sizes: ClassSizes) -> Separation:
         """Take the sizes of the classes."""
-        counted = zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)  # Python's whole numbers are exact
-        alike = sum(size * (size - 1) * classes for size, classes in counted)
+        counts = zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)  # Python's whole numbers are exact
+        alike = sum(size * (size - 1) * classes for size, classes in counts)
         return cls.of(rows=sizes.rows, classes=sizes.count, uniques=sizes.uniques, alike=alike)
 
 

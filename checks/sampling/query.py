@@ -57,9 +57,9 @@ def _drawn_blocks(sample: Sampling, context: Context) -> ir.Table:
     name = exp.table_(table.name, db=table.namespace.database, catalog=table.namespace.catalog, quoted=True)
     columns = ", ".join(f"q.{exp.to_identifier(column, quoted=True).sql('postgres')}" for column in table.schema)
     place = f'split_part(CAST(q.ctid AS text), \',\', 1) AS "{BLOCKS}", CAST(q.tableoid AS bigint) AS "{_PART}"'
-    drawn = f"FROM {name.sql('postgres')} AS q TABLESAMPLE SYSTEM ({100 * sample.share})"
+    sampled = f"FROM {name.sql('postgres')} AS q TABLESAMPLE SYSTEM ({100 * sample.share})"
     schema = ibis.schema({**table.schema, BLOCKS: "string", _PART: "int64"})
-    return ops.SQLQueryResult(f"SELECT {columns}, {place} {drawn}", schema, table.source).to_expr()
+    return ops.SQLQueryResult(f"SELECT {columns}, {place} {sampled}", schema, table.source).to_expr()
 
 
 def _of_blocks(table: ir.Table, aggregates: Mapping[str, Any]) -> ir.Table:

@@ -23,12 +23,12 @@ class ScheduledQuery(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _flat(cls, given: Any) -> Any:
+    def _flat(cls, raw: Any) -> Any:
         """Accept the keys of the statistic beside `schedule`, as in a file."""
-        if not isinstance(given, dict) or "ask" in given:
-            return given
-        schedule = {"schedule": given["schedule"]} if "schedule" in given else {}
-        return {**schedule, "ask": {name: value for name, value in given.items() if name != "schedule"}}
+        if not isinstance(raw, dict) or "ask" in raw:
+            return raw
+        schedule = {"schedule": raw["schedule"]} if "schedule" in raw else {}
+        return {**schedule, "ask": {name: value for name, value in raw.items() if name != "schedule"}}
 
 
 class Budget(Declared):

@@ -44,11 +44,11 @@ def build_checks(tree: Node) -> CheckBuilder:
     for index, table in enumerate(items(child(tree, "tables"))):
         built_here: list[BuiltChecks] = []
         for node in items(child(table, "checks")):
-            made = _build(node)
-            if isinstance(made, list):
-                problems += made
+            result = _build(node)
+            if isinstance(result, list):
+                problems += result
             else:
-                built_here.append(BuiltChecks(text(table, "name") or "", made, node))
+                built_here.append(BuiltChecks(text(table, "name") or "", result, node))
         checks[index] = tuple(built_checks.check for built_checks in built_here)
         problems += _collisions(built_here)
         built += built_here
@@ -61,10 +61,10 @@ def build_check(node: Node) -> Check:
     Raises:
         ConfigError: it is wrong; all problems at once.
     """
-    made = _build(node)
-    if isinstance(made, list):
-        raise ConfigError(made)
-    return made
+    result = _build(node)
+    if isinstance(result, list):
+        raise ConfigError(result)
+    return result
 
 
 def _build(node: Node) -> Check | list[Problem]:
@@ -97,7 +97,7 @@ def _collisions(built: Sequence[BuiltChecks]) -> Iterator[Problem]:
             continue
         at = built_checks.node.keys.get("id", built_checks.node.place)
         other = first[name].node.place
-        ids = " and ".join(f"id: {propose_id(which.check)}" for which in (first[name], built_checks))
+        ids = " and ".join(f"id: {propose_id(conflicting.check)}" for conflicting in (first[name], built_checks))
         if propose_id(first[name].check) == propose_id(built_checks.check):
             ids = f"id: {propose_id(built_checks.check)} and id: {propose_id(built_checks.check)}-2"
         where = f"in line {other.line}" if other.line else other.file
@@ -135,11 +135,11 @@ def build_hierarchies(tree: Node) -> Hierarchies:
         declared = child(node, "hierarchies")
         problems += _unknown_columns(tree, node, declared)
         for column, entry in entries(declared).items():
-            made = _build_hierarchy(entry)
-            if isinstance(made, list):
-                problems += made
+            result = _build_hierarchy(entry)
+            if isinstance(result, list):
+                problems += result
                 continue
-            specs.setdefault(release, {})[column] = made.beside(Path(entry.place.file).parent)
+            specs.setdefault(release, {})[column] = result.beside(Path(entry.place.file).parent)
             path = text(entry, "path")
             if path is not None:
                 folders[f"{release}.{column}"] = str(Path(entry.place.file).parent)
@@ -182,8 +182,8 @@ def _build_hierarchy(node: Node) -> HierarchySpec | list[Problem]:
         return [problem_at(kind.place, "config.value", f"unknown type of hierarchy '{kind.value}'", hint)]
     model = SPECS[kind.value]
     try:
-        made = model.model_validate(plain_data(node))
-        return list(_faults(made, node)) or made
+        spec = model.model_validate(plain_data(node))
+        return list(_faults(spec, node)) or spec
     except ValidationError as error:
         return list(word_errors(error.errors(include_url=False), node, model))
     except Misfit as error:

@@ -115,8 +115,8 @@ def suggest(text: str, candidates: Iterable[str], *, show: int = 12) -> str | No
 
 def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) -> Problem:
     key = str(path[-1])
-    parent, taken = find_node(tree, path[:-1])
-    hint = suggest(key, _keys_at(model, taken), show=40)
+    parent, steps = find_node(tree, path[:-1])
+    hint = suggest(key, _keys_at(model, steps), show=40)
     return problem_at(parent.keys.get(key, parent.place), "config.unknown_key", f"unknown key '{key}'", hint)
 
 

@@ -57,9 +57,9 @@ def _taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
     taken_in = {table.name: {check.name for check in table.checks} for table in config.tables}
     for name, node in entries(child(tree, "releases")).items():
         release = config.releases[name]
-        taken = taken_in.get(release.table, set())
+        ids = taken_in.get(release.table, set())
         for check in release_checks(name, release):
-            if check.name in taken:
+            if check.name in ids:
                 message = (
                     f"table '{release.table}' has a check '{check.name}', a name reserved for the release's own check"
                 )
@@ -172,15 +172,15 @@ def release_checks(name: str, release: Release) -> Sequence[Check]:
             "max_population_unique_fraction": limits.max_population_unique_fraction,
             "sampling_fraction": limits.sampling_fraction,
         }
-    return [_check(name, release, kind, given, quasi) for kind, given in parameters.items()]
+    return [_check(name, release, kind, values, quasi) for kind, values in parameters.items()]
 
 
-def _check(name: str, release: Release, kind: str, given: dict[str, Any], quasi: Sequence[str]) -> Check:
+def _check(name: str, release: Release, kind: str, parameters: dict[str, Any], quasi: Sequence[str]) -> Check:
     of: dict[str, Any] = {} if kind == "classification" else {"quasi_identifiers": quasi}
     who = "" if release.audience is None else f" to {release.audience}"
     why = f"release {name} publishes this table{who}"
     model: Any = load_catalog()[kind]
-    check: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **given)
+    check: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **parameters)
     return check
 
 

@@ -112,14 +112,14 @@ class Release(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _remedies_are_named(cls, given: Any) -> Any:
-        remedies = given.get("remedies") if isinstance(given, Mapping) else None
+    def _remedies_are_named(cls, raw: Any) -> Any:
+        remedies = raw.get("remedies") if isinstance(raw, Mapping) else None
         for item in remedies if isinstance(remedies, list | tuple) else ():
             word = item.get("remedy") if isinstance(item, Mapping) else getattr(item, "remedy", None)
             if word not in RECIPES:
                 text = f"{word!r}{did_you_mean(str(word), RECIPES)}" if word is not None else "none"
                 raise ValueError(f"each of 'remedies' names its 'remedy', one of {', '.join(RECIPES)}; seen: {text}")
-        return given
+        return raw
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

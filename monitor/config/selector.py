@@ -66,9 +66,9 @@ def select(words: Sequence[str], config: SelectableTables) -> Selection:
     for word in read:
         if word.text not in used and not word.excludes:
             raise Stop(ExitCode.NOTHING_SELECTED, _nothing(word, lines))
-    chosen = [line for line in lines if _chooses(read, line)]
+    selected = [line for line in lines if _chooses(read, line)]
     tables: dict[str, list[str]] = {}
-    for line in chosen:
+    for line in selected:
         tables.setdefault(line.table, []).extend([line.check] if line.check is not None else [])
     if not tables:
         hint = "terms of different fields are combined with AND; see 'tablewatch table list'"

@@ -286,7 +286,7 @@ def text(node: Node | None, key: str) -> str | None:
 
 def find_node(tree: Node, path: Sequence[str | int]) -> tuple[Node, list[str | int]]:
     """Return the deepest node that a path leads to, and the steps that lead there."""
-    node, taken = tree, []
+    node, steps = tree, []
     for step in path:
         if isinstance(node.value, dict) and step in node.value:
             node = node.value[str(step)]
@@ -294,5 +294,5 @@ def find_node(tree: Node, path: Sequence[str | int]) -> tuple[Node, list[str | i
             node = node.value[step]
         else:
             continue  # a step that pydantic took between the branches of a union
-        taken.append(step)
-    return node, taken
+        steps.append(step)
+    return node, steps

@@ -190,30 +190,30 @@ def _by_domain(evidence: Evidence, periods: Sequence[Period]) -> DowntimeByDomai
     return downtime_by_domain(measured, periods, config=config, as_of_us=as_of, seen=observed_domains)
 
 
-def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> Diagnosis | None:
+def _diagnosis(evidence: Evidence, current: Downtime, ranking: Ranking | None) -> Diagnosis | None:
     if ranking is None:
         return None
     advice = advise(ranking)
     titles = [] if advice.incident is None else [title_of(incident) for incident in evidence.look_up([advice.incident])]
     return Diagnosis(
-        lever=lever(this),
-        undetected_share=Fraction(this.undetected, this.downtime),
+        lever=lever(current),
+        undetected_share=Fraction(current.undetected, current.downtime),
         found_by_person=ranking.reported,
-        n=this.n,
+        n=current.n,
         costliest=standout(ranking, advice),
         advice=advice,
         title=titles[0] if titles else None,
     )
 
 
-def _method(evidence: Evidence, period: Period, this: Downtime, cost: DowntimeCost) -> MethodNotes:
+def _method(evidence: Evidence, period: Period, current: Downtime, cost: DowntimeCost) -> MethodNotes:
     config = evidence.config
     excluded = [
-        ExcludedIncidents(item, this.excluded[item.value].n, this.excluded[item.value].time)
+        ExcludedIncidents(item, current.excluded[item.value].n, current.excluded[item.value].time)
         for item in Resolution
-        if item.value in this.excluded
+        if item.value in current.excluded
     ]
-    planned = this.excluded.get(MAINTENANCE)
+    planned = current.excluded.get(MAINTENANCE)
     return MethodNotes(
         excluded=tuple(excluded),
         maintenance=tuple(_maintained(evidence, period)),
@@ -221,7 +221,7 @@ def _method(evidence: Evidence, period: Period, this: Downtime, cost: DowntimeCo
         rate_notes=tuple(_notes(config, period)),
         priced=evidence.pricing is not None,
         unpriced_us=cost.unpriced,
-        disclosure=this.exposure.n,
+        disclosure=current.exposure.n,
     )
 
 

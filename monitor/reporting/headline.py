@@ -24,11 +24,11 @@ def unknown_period(why: Message, since: datetime | None, *, kind: type[Period] =
         since: when the first check ran, None if none ever did.
         kind: what the report is of.
     """
-    this = {"this": PERIOD_WORDS[kind].this}
+    values = {"this": PERIOD_WORDS[kind].this}
     if why is NOT_KEPT:
-        return Message("Incidents of {this} are past the retention period, so downtime is unknown.", this)
+        return Message("Incidents of {this} are past the retention period, so downtime is unknown.", values)
     if why is NOT_EVALUATED:
-        return Message("No check could be evaluated {this}, so downtime is unknown.", this)
+        return Message("No check could be evaluated {this}, so downtime is unknown.", values)
     if since is None:
         return Message("Monitoring has not started: no check has run yet.")
     return Message("Monitoring had not started: the first check ran on {since:full_date}.", {"since": since})
@@ -77,9 +77,9 @@ def _quiet(figures: ComparedFigure, names: Mapping[str, Message], *, complete: b
     return Message("No data downtime {this}, after {before:hours} {last}.", values)
 
 
-def _what(this: Figures, currency: str) -> Message:
-    values = {"downtime": length(this.downtime_us), "n": int(this.n)}
-    if this.cost is None:
+def _what(current: Figures, currency: str) -> Message:
+    values = {"downtime": length(current.downtime_us), "n": int(current.n)}
+    if current.cost is None:
         return Message(
             "{downtime:hours} of data downtime in {n:count} incidents",
             values,
@@ -88,28 +88,28 @@ def _what(this: Figures, currency: str) -> Message:
         )
     return Message(
         "{downtime:hours} of data downtime in {n:count} incidents at a cost of {cost:money}",
-        {**values, "cost": Money(this.cost, currency)},
+        {**values, "cost": Money(current.cost, currency)},
         one="{downtime:hours} of data downtime in one incident at a cost of {cost:money}",
         counted="n",
     )
 
 
-def _compared(this: Figures, before: Figures, currency: str, names: Mapping[str, Message]) -> Message:
+def _compared(current: Figures, before: Figures, currency: str, names: Mapping[str, Message]) -> Message:
     """Return the sentence in which each figure carries its own change."""
     values = {
-        "downtime": length(this.downtime_us),
-        "change": _against_last(before.downtime_us, this.downtime_us, names),
-        "n": int(this.n),
-        "n_change": _counted(int(before.n), int(this.n)),
+        "downtime": length(current.downtime_us),
+        "change": _against_last(before.downtime_us, current.downtime_us, names),
+        "n": int(current.n),
+        "n_change": _counted(int(before.n), int(current.n)),
     }
-    if this.cost is None or before.cost is None:
+    if current.cost is None or before.cost is None:
         return Message(
             "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}).",
             values,
             one="{downtime:hours} of data downtime ({change}) in one incident ({n_change}).",
             counted="n",
         )
-    cost = {"cost": Money(this.cost, currency), "cost_change": _change(before.cost, this.cost, names)}
+    cost = {"cost": Money(current.cost, currency), "cost_change": _change(before.cost, current.cost, names)}
     return Message(
         "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}), "
         "at a cost of {cost:money} ({cost_change}).",

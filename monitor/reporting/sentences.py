@@ -256,16 +256,16 @@ def onset_range(row: IncidentLine) -> Message | None:
 
 def notes(row: IncidentLine, kind: type[Period], *, complete: bool) -> tuple[Message, ...]:
     """Return the notes of an incident beside its figures; `complete`: the period is over."""
-    this = {"this": PERIOD_WORDS[kind].this}
+    values = {"this": PERIOD_WORDS[kind].this}
     parts = []
     if row.found_by is FoundBy.PERSON:
         parts.append(FOUND_BY[row.found_by])
     if row.regressed:
         parts.append(Message("recurred"))
     if row.began_before:
-        parts.append(Message("started before {this}", this))
+        parts.append(Message("started before {this}", values))
     if row.continues:
-        parts.append(Message("continues after {this}", this) if complete else Message("ongoing"))
+        parts.append(Message("continues after {this}", values) if complete else Message("ongoing"))
     if row.cause:
         parts.append(Message("cause: {cause}", {"cause": row.cause}))
     return tuple(parts)

@@ -224,9 +224,9 @@ def _places_by_table(ranking: Ranking) -> Mapping[int, list[int]]:
 def _lane(ranking: Ranking, table: int, places: Sequence[int], span: _Span) -> TimelineLane:
     bars = [bar for place in places[:_BARS] for bar in _bars(ranking, place, span)]
     rows = _rows_without_overlap(bars)
-    drawn = tuple((bar, row) for bar, row in zip(bars, rows, strict=True) if row < _ROWS)
-    shown = {bar.incident for bar, _ in drawn}
-    return TimelineLane(ranking.part.names[table], drawn, len(places) - len(shown))
+    visible = tuple((bar, row) for bar, row in zip(bars, rows, strict=True) if row < _ROWS)
+    shown = {bar.incident for bar, _ in visible}
+    return TimelineLane(ranking.part.names[table], visible, len(places) - len(shown))
 
 
 def _rows_without_overlap(bars: Sequence[TimelineBar]) -> Sequence[int]:

@@ -157,8 +157,8 @@ def _counts(rows: ir.Table, place: int, decides: str, decided: str) -> ir.Table:
         "repeated": (groups["size"] > 1).sum(),
         "violations": (groups["size"] - groups["most"]).sum(),
     }
-    counted = groups.aggregate(**{name: figure.cast("int64") for name, figure in figures.items()})
-    return counted.select(ibis.literal(place).name("place"), *figures)
+    counts = groups.aggregate(**{name: figure.cast("int64") for name, figure in figures.items()})
+    return counts.select(ibis.literal(place).name("place"), *figures)
 
 
 def _proposal(decides: ColumnStatistics, decided: ColumnStatistics, counts: _Evidence) -> Proposal:

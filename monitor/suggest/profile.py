@@ -145,8 +145,8 @@ class _Profiler:
             self._statistics(name, _kind(type_), totals, at)
             for at, (name, type_) in enumerate(self._table.schema().items())
         ]
-        sampled, counted = self._values(rows, columns)
-        return TableStatistics(self._name, rows, scanned, sampled, tuple(counted), self._left_out)
+        sampled, statistics = self._values(rows, columns)
+        return TableStatistics(self._name, rows, scanned, sampled, tuple(statistics), self._left_out)
 
     def _totals(self, rows: int, most: int) -> tuple[int, Mapping[str, Any]]:
         table = sample(self._table, rows, most)

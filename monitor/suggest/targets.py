@@ -37,11 +37,11 @@ def suggest_for_project(project: Project, names: Collection[str]) -> dict[str, S
     """Return what is proposed for configured tables, by source; one that cannot be reached is a problem of each."""
     results: dict[str, SourceSuggestions] = {}
     for source in dict.fromkeys(table.source for table in project.config.tables if table.name in names):
-        chosen = [table for table in project.config.tables if table.source == source and table.name in names]
+        tables = [table for table in project.config.tables if table.source == source and table.name in names]
         try:
-            results[source] = _suggest(project, source, chosen)
+            results[source] = _suggest(project, source, tables)
         except SourceError as error:
-            results[source] = _unread((table.name for table in chosen), error)
+            results[source] = _unread((table.name for table in tables), error)
     return results
 
 

@@ -82,8 +82,8 @@ def _scope(call: Call) -> ReportScope | None:
 
 
 def _lines(call: Call, kind: type[Period], count: int) -> tuple[ReportPeriod, ...]:
-    this = kind.containing(call.now, call.project.config.timezone)
-    periods = (this.back(number) for number in range(count))
+    current = kind.containing(call.now, call.project.config.timezone)
+    periods = (current.back(number) for number in range(count))
     return tuple(
         ReportPeriod(name=str(item), first=item.first, last=item.last, complete=item.end <= call.now)
         for item in periods

@@ -83,10 +83,10 @@ def reconstruct(
         Misfit: counts are not finite, negative with `bayes` or `inverse-projected`, or do not fit the matrix; the
             matrix is not one of probabilities, or cannot be inverted or have led to such counts.
     """
-    given, how = np.asarray(counts, dtype=np.float64), EstimationMethod(method)
-    if not given.size or not np.isfinite(given).all():
+    observed, how = np.asarray(counts, dtype=np.float64), EstimationMethod(method)
+    if not observed.size or not np.isfinite(observed).all():
         raise Misfit("counts have to be finite numbers, at least one")
-    factors, shaped = read_factors(matrix, given)
+    factors, shaped = read_factors(matrix, observed)
     if not (stop == "discrepancy" or (type(stop) is int and stop >= 0)):
         raise Misfit("expected stop='discrepancy' or a number of iterations, 0 or more")
     if how is not EstimationMethod.INVERSE and (shaped < 0).any():
@@ -100,7 +100,7 @@ def reconstruct(
         if how is EstimationMethod.INVERSE_PROJECTED:
             values = project(values, float(shaped.sum()))
     chi2 = float(_chi2(shaped[np.newaxis], forward(values, factors)[np.newaxis])[0])
-    return Reconstruction(values.reshape(given.shape), how, iterations, stopped, chi2 if np.isfinite(chi2) else None)
+    return Reconstruction(values.reshape(observed.shape), how, iterations, stopped, chi2 if np.isfinite(chi2) else None)
 
 
 def project(counts: Floats, total: float) -> Floats:

@@ -135,13 +135,13 @@ def many_discrete_laplace(scale: int | Fraction, count: int) -> Integers:
     exact = exact_scale(scale)
     if exact.numerator > _WIDEST or exact.denominator > _WIDEST:
         return np.array([discrete_laplace(exact) for _ in range(count)], dtype=np.int64)
-    drawn = np.empty(count, dtype=np.int64)
+    noise = np.empty(count, dtype=np.int64)
     filled = 0
     while filled < count:
         batch = _batch(exact, count - filled)[: count - filled]
-        drawn[filled : filled + batch.size] = batch
+        noise[filled : filled + batch.size] = batch
         filled += batch.size
-    return drawn
+    return noise
 
 
 def _batch(scale: Fraction, count: int) -> Integers:
@@ -181,10 +181,10 @@ def discrete_gaussian(sigma_squared: int | Fraction) -> int:
     square = exact_scale(sigma_squared)
     scale = math.isqrt(math.floor(square)) + 1
     while True:
-        drawn = discrete_laplace(scale)
-        distance = abs(drawn) - square / scale
+        noise = discrete_laplace(scale)
+        distance = abs(noise) - square / scale
         if exponential_coin(distance**2 / (2 * square)):
-            return drawn
+            return noise
 
 
 def exponential_mechanism(utilities: Sequence[int], *, sensitivity: int, nano_epsilon: int) -> int:

@@ -216,8 +216,8 @@ class _Request:
         for rows in _chunks(self.table.ravel()):
             codes = [part.astype(np.int64) for part in np.unravel_index(rows, sizes)]
             for run in range(self.runs):
-                drawn = [redrawn(*item) for item in zip(codes, sizes, retentions, strict=True)]
-                result[run] += np.bincount(np.ravel_multi_index(tuple(drawn), sizes), minlength=self.table.size)
+                columns = [redrawn(*item) for item in zip(codes, sizes, retentions, strict=True)]
+                result[run] += np.bincount(np.ravel_multi_index(tuple(columns), sizes), minlength=self.table.size)
         return result.astype(np.float64).reshape(self.runs, *sizes)
 
     def _simulated_error(self, estimates: Floats | Sequence[Floats]) -> Error | None:
@@ -248,12 +248,12 @@ class _Request:
 
 
 def _read(counts: npt.ArrayLike) -> Whole:
-    given = np.asarray(counts)
-    if given.dtype.kind not in "iuf" or not np.isfinite(given).all() or (given != np.floor(given)).any():
+    array = np.asarray(counts)
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all() or (array != np.floor(array)).any():
         raise Misfit("counts are whole numbers, 0 or more")
-    if given.ndim == 0 or given.size < 2 or (given < 0).any() or given.sum() < 1:
+    if array.ndim == 0 or array.size < 2 or (array < 0).any() or array.sum() < 1:
         raise Misfit("expected counts of 0 or more in two or more cells, and at least one record")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _chunks(counts: Whole) -> Iterator[Whole]:

@@ -36,9 +36,9 @@ class Coded:
     places: Codes
     respelled: npt.NDArray[np.bool_]
 
-    def changed(self, drawn: Codes) -> npt.NDArray[np.bool_]:
+    def changed(self, codes: Codes) -> npt.NDArray[np.bool_]:
         """Return which cells hold another value than before, bool (n,)."""
-        return np.asarray(self.respelled | (self.places != drawn))
+        return np.asarray(self.respelled | (self.places != codes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,9 +35,9 @@ def below(bound: int) -> int:
     bits = (bound - 1).bit_length()
     size, spare = (bits + 7) // 8, -bits % 8
     while True:
-        drawn = int.from_bytes(operating_system_bytes(size), "little") >> spare
-        if drawn < bound:
-            return drawn
+        number = int.from_bytes(operating_system_bytes(size), "little") >> spare
+        if number < bound:
+            return number
 
 
 def many_below(bound: int, count: int) -> Words:

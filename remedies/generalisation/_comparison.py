@@ -99,9 +99,9 @@ def compare_results(before: pd.DataFrame, after: pd.DataFrame, *, keys: Sequence
     if not_numeric or not figures:
         text = f"column '{not_numeric[0]}' is no key and holds no numbers" if not_numeric else "all columns are keys"
         raise Misfit(f"{text}; expected numbers to compare beside the keys")
-    for frame, which in ((before, "first"), (after, "second")):
+    for frame, ordinal in ((before, "first"), (after, "second")):
         if frame.duplicated(list(own)).any() if own else len(frame) > 1:
-            raise Misfit(f"several lines of the {which} result have the same key; expected one: name more keys")
+            raise Misfit(f"several lines of the {ordinal} result have the same key; expected one: name more keys")
     return _compared(before, after, own, figures)
 
 

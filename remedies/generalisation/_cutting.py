@@ -279,8 +279,8 @@ class _Ranks:
         numbers = map(number_in, domain.hierarchy.values)
         lines = sorted(number for number in numbers if number is not None)
         ends = [*(Decimal(self.scale.text(unit)) for unit in self.units), Decimal("inf")]
-        counted = [bisect_right(lines, ends[high]) - bisect_left(lines, ends[low]) for low, high in pairs.tolist()]
-        return np.maximum(np.array(counted, dtype=np.int64), 1)
+        widths = [bisect_right(lines, ends[high]) - bisect_left(lines, ends[low]) for low, high in pairs.tolist()]
+        return np.maximum(np.array(widths, dtype=np.int64), 1)
 
 
 def spanned(domain: ColumnFrequencies, codes: Whole, *, numeric: bool) -> SpannedColumn:

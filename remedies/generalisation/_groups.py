@@ -52,15 +52,15 @@ def dates(
         Misfit: an unknown level, levels in the wrong order, one that splits the one before it, or values that are no
             dates.
     """
-    chosen = check_date_levels(levels)
+    date_levels = check_date_levels(levels)
     texts = leaves_of(values)
     read = [(text, _moment(text, pattern)) for text in texts]
     entries = sorted((moment.replace(tzinfo=None), text) for text, moment in read if moment is not None)
     if len(entries) < len(texts):
         expected = "ISO dates such as 2024-05-17, or a 'pattern'" if pattern is None else f"the pattern {pattern}"
         raise Misfit(f"{len(texts) - len(entries)} of {len(texts)} values are no dates; expected {expected}")
-    made = [[_LABELS[level](moment) for moment, _ in entries] for level in chosen]
-    return with_root([text for _, text in entries], made, root)
+    labels = [[_LABELS[level](moment) for moment, _ in entries] for level in date_levels]
+    return with_root([text for _, text in entries], labels, root)
 
 
 def check_date_levels(levels: Sequence[DateLevel | str]) -> tuple[DateLevel, ...]:
@@ -74,8 +74,8 @@ def check_date_levels(levels: Sequence[DateLevel | str]) -> tuple[DateLevel, ...
     if unknown or not levels:
         text = f"no level '{unknown[0]}' of dates" if unknown else "no level"
         raise Misfit(f"{text}; expected some of {', '.join(names)}")
-    chosen = tuple(DateLevel(level) for level in levels)
-    for lower, upper in pairwise(chosen):
+    date_levels = tuple(DateLevel(level) for level in levels)
+    for lower, upper in pairwise(date_levels):
         if names.index(upper) <= names.index(lower):
             raise Misfit(f"level '{upper}' comes after '{lower}'; expected each level once, from fine to coarse")
         if lower is DateLevel.WEEK:
@@ -83,7 +83,7 @@ def check_date_levels(levels: Sequence[DateLevel | str]) -> tuple[DateLevel, ...
                 f"level '{upper}' splits level 'week': a week may begin in one {_UNIT[upper]} and end in the next; "
                 f"leave one of the two out"
             )
-    return chosen
+    return date_levels
 
 
 def _moment(text: str, pattern: str | None) -> datetime | None:

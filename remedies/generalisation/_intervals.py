@@ -78,14 +78,14 @@ def breaks(
     check_coding(*codes)
     bounds = [*(cut for level in levels for cut in level), *(bound for bound in codes if bound is not None)]
     numbers = Numbers.read(values, *bounds)
-    made = [] if codes == NO_PAIR else [coded(numbers, bottom=codes[0], top=codes[1])]
+    labels = [] if codes == NO_PAIR else [coded(numbers, bottom=codes[0], top=codes[1])]
     bottom, top = codes
     for number, level in enumerate(levels, 1):
         current_numbers = [cut for cut in level if _within(cut, bottom, top)]
         if not current_numbers:
             raise Misfit(f"level {number} has no break from 'bottom' to 'top'; all would be one interval: leave it out")
-        made.append(_between(numbers, [numbers.scale.units(cut) for cut in current_numbers]))
-    return with_root(numbers.texts, made, root)
+        labels.append(_between(numbers, [numbers.scale.units(cut) for cut in current_numbers]))
+    return with_root(numbers.texts, labels, root)
 
 
 def check_widths(widths: Sequence[Number]) -> None:
@@ -258,8 +258,8 @@ def bins(values: Iterable[object], *, levels: Sequence[Listed], root: str | None
     """
     refuse(bin_faults(levels), about="the list of intervals")
     numbers = Numbers.read(values, *(bound for level in levels for pair in _pairs(level) for bound in _bounds(pair)))
-    made = [_placed(numbers, number, _read(level, numbers.scale)) for number, level in enumerate(levels, 1)]
-    return with_root(numbers.texts, made, root)
+    labels = [_placed(numbers, number, _read(level, numbers.scale)) for number, level in enumerate(levels, 1)]
+    return with_root(numbers.texts, labels, root)
 
 
 def bin_faults(levels: Sequence[Listed]) -> tuple[HierarchyFault, ...]:

@@ -156,13 +156,13 @@ def choices(
         criteria: what else classes have to hold; what breaks it is suppressed.
         progress: is told the share of the nodes that were measured; by `StopRequest` it ends with those.
     """
-    chosen = generalisations.nodes if every else generalisations.minimal
+    nodes = generalisations.nodes if every else generalisations.minimal
     listed: list[Choice] = []
     try:
-        for choice in _measured(frequencies, chosen, k, criteria):
+        for choice in _measured(frequencies, nodes, k, criteria):
             listed.append(choice)
             if progress is not None:
-                progress(len(listed) / len(chosen))
+                progress(len(listed) / len(nodes))
     except StopRequest:
         pass
     minimal = {tuple(levels.tolist()) for levels in generalisations.minimal}
@@ -174,7 +174,7 @@ def choices(
         holding=len(generalisations.nodes),
         minimal=int(generalisations.is_minimal.sum()),
         least_height=generalisations.least_height,
-        complete=generalisations.complete and len(listed) == len(chosen),
+        complete=generalisations.complete and len(listed) == len(nodes),
         listed=sorted(listed, key=lambda choice: (_FIGURE[by](choice.utilities), sum(choice.levels), choice.levels)),
     )
 

@@ -222,8 +222,8 @@ def farthest(
     if not len(counts):
         raise Misfit("the output has no rows")
     short = str(counts[name].dtype).startswith("float[")  # as Arrow names it; an engine may have given 64 bits of it
-    given = _named(reference.sensitive_values[name], short=short)
-    entries = {value: place for place, value in enumerate(given)}
+    reference_values = _named(reference.sensitive_values[name], short=short)
+    entries = {value: place for place, value in enumerate(reference_values)}
     missing = entries.get(_NULL, -1)  # NaN too, where the table that was given does not tell them apart
     results = [entries.get(value, missing if value == _NAN else -1) for value in _named(counts[name], short=short)]
     values = np.array(results, dtype=np.int64)

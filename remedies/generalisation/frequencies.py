@@ -58,10 +58,10 @@ class ColumnFrequencies:
     def widths(self, level: int) -> Whole:
         """Count, for each leaf, the lines of the hierarchy with its label at a level; 1 at level 0 and for NULL."""
         lines = self.hierarchy.levels[level]
-        counted: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for label in lines:
-            counted[label] = counted.get(label, 0) + 1
-        return np.array([1 if label is None else counted.get(label, 1) for label in self._names(level)], dtype=np.int64)
+            counts[label] = counts.get(label, 0) + 1
+        return np.array([1 if label is None else counts.get(label, 1) for label in self._names(level)], dtype=np.int64)
 
     def _names(self, level: int) -> Sequence[str | None]:
         if level:

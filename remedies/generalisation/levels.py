@@ -104,8 +104,8 @@ def masks(
     leaves = leaves_of(values)
     longest = max(1, *map(len, leaves)) if length is None else length
     left = [max(0, longest - hidden) for hidden in hide] if hide else list(keep)
-    made = [[_masked(leaf, shown, longest, character=character, side=side) for leaf in leaves] for shown in left]
-    return with_root(leaves, made, root)
+    labels = [[_masked(leaf, shown, longest, character=character, side=side) for leaf in leaves] for shown in left]
+    return with_root(leaves, labels, root)
 
 
 def check_masks(hide: Sequence[int], keep: Sequence[int], *, character: str, length: int | None) -> None:

@@ -136,9 +136,9 @@ class Recodes(Limited, ABC):
 
         self.check_size(len(frame))
         frequencies, combinations = read_table(frame, self.built(frame), sensitive=self.sensitive)
-        chosen = self.choose(frequencies, progress=progress)
-        treated = chosen.recoding.apply(frame, combinations)
-        return Treatment(treated, self.bill(chosen, self.prove(frame, treated)))
+        choice = self.choose(frequencies, progress=progress)
+        treated = choice.recoding.apply(frame, combinations)
+        return Treatment(treated, self.bill(choice, self.prove(frame, treated)))
 
     def check_size(self, rows: int) -> None:
         """Refuse a table that is too small.
@@ -150,11 +150,11 @@ class Recodes(Limited, ABC):
             text = "1 record" if rows == 1 else f"{rows:,} records"
             raise Misfit(f"{text} cannot form a class of {self.k}; expected at least k records, or a smaller k")
 
-    def bill(self, chosen: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
+    def bill(self, choice: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
         """Return what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""
         from remedies.generalisation import utilities
 
-        result = changes(chosen.recoding)
+        result = changes(choice.recoding)
         return UtilityReport(
             remedy=self.name,
             rows=result.rows,
@@ -163,9 +163,9 @@ class Recodes(Limited, ABC):
             cells_changed=result.changed,
             cells_blanked=result.blanked,
             cells_filled=result.filled,
-            information_lost={name: 100 * column.loss for name, column in utilities(chosen.recoding).columns.items()},
+            information_lost={name: 100 * column.loss for name, column in utilities(choice.recoding).columns.items()},
             guarantee=guarantee,
-            figures=chosen.figures,
+            figures=choice.figures,
         )
 
 

@@ -242,11 +242,11 @@ def mix_suppressed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) ->
     if not criteria or not for_values:
         return Mixed(recoding)
     holding = np.flatnonzero(~missing)
-    chosen = missing.copy()
+    suppress = missing.copy()
     for besides, place in enumerate(random_order(len(holding)), start=1):
-        chosen[holding[place]] = True
-        if besides >= for_values and _mixed_enough(frequencies, chosen[classes], k, criteria):
-            suppressed = recoding.suppressed | chosen[classes]
+        suppress[holding[place]] = True
+        if besides >= for_values and _mixed_enough(frequencies, suppress[classes], k, criteria):
+            suppressed = recoding.suppressed | suppress[classes]
             mixed = replace(recoding, suppressed=suppressed)
             rows = mixed.rows_suppressed - recoding.rows_suppressed
             return Mixed(mixed, for_values, besides, rows)
@@ -273,13 +273,13 @@ def _mixed_enough(frequencies: Frequencies, suppressed: Mask, k: int, criteria: 
 
 def _blank_equal(blanks: Blanks, patterns: Sequence[Pattern]) -> None:
     """Blank along sets of columns, the one that helps most rows first; each at most once."""
-    waiting = [(-blanks.helped(pattern)[0], pattern) for pattern in patterns]
-    heapify(waiting)
-    while waiting and waiting[0][0] and blanks.open.any():
-        _, pattern = heappop(waiting)
+    queue = [(-blanks.helped(pattern)[0], pattern) for pattern in patterns]
+    heapify(queue)
+    while queue and queue[0][0] and blanks.open.any():
+        _, pattern = heappop(queue)
         rows, _ = blanks.helped(pattern)
-        if waiting and rows < -waiting[0][0]:
-            heappush(waiting, (-rows, pattern))
+        if queue and rows < -queue[0][0]:
+            heappush(queue, (-rows, pattern))
         else:
             blanks.blank(pattern)
 

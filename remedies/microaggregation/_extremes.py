@@ -156,16 +156,16 @@ def _first(
     """Choose among ascending positions those with the smallest squares; of equal squares the first."""
     last = _ranked(squares, values.size)
     reach = tie(last, radius)
-    taken = 0
+    count = 0
     for i in range(close.size):
         if squares[i] < last - reach:
-            values[taken] = close[i]
-            taken += 1
+            values[count] = close[i]
+            count += 1
     i = 0
-    while taken < values.size:
+    while count < values.size:
         if last - reach <= squares[i] <= last + reach:
-            values[taken] = close[i]
-            taken += 1
+            values[count] = close[i]
+            count += 1
         i += 1
 
 

@@ -52,13 +52,13 @@ def fdh_path(
     Source: DEIM 2015 G1-4, section 3 (FDH).
     """
     scores = z_scores(X)
-    chosen = _anchors(anchors, seed, records=scores.shape[0])
+    records = _anchors(anchors, seed, records=scores.shape[0])
     parts = finite(divisor, name="the divisor")
     if parts <= 0:
         raise Misfit(f"the divisor is {parts}; expected more than 0")
     if radius not in {"mean", "quantile"}:
         raise Misfit("the radius is neither 'mean' nor 'quantile'")
-    bits = _bits(scores, chosen, parts, radius)
+    bits = _bits(scores, records, parts, radius)
     first = first_identical(scores)
     distinct = np.flatnonzero(first == np.arange(first.size))
     return with_identical(_along_regions(scores, distinct, bits), first)
@@ -70,12 +70,12 @@ def _anchors(anchors: SupportsIndex | npt.ArrayLike, seed: int | None, *, record
         if not 1 <= many <= min(_MOST_ANCHORS, records):
             raise Misfit(f"anchors is {many}; expected 1 to {min(_MOST_ANCHORS, records)}")
         return np.random.default_rng(seed).choice(records, many, replace=False).astype(np.int64)
-    given = np.asarray(anchors)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or not 1 <= given.size <= _MOST_ANCHORS:
+    array = np.asarray(anchors)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not 1 <= array.size <= _MOST_ANCHORS:
         raise Misfit(f"the anchors are not 1 to {_MOST_ANCHORS} indices of records")
-    if int(given.min()) < 0 or int(given.max()) >= records:
+    if int(array.min()) < 0 or int(array.max()) >= records:
         raise Misfit(f"the anchors have indices outside 0..{records - 1}")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _bits(
@@ -115,18 +115,18 @@ def _along_regions(
     ends = np.searchsorted(region_of[by_region], np.arange(regions.size + 1))
     points = on_axes(scores)
     radius = margins(scores)[0]
-    waiting = np.ones(regions.size, np.bool_)
+    pending = np.ones(regions.size, np.bool_)
     start = outermost(scores)
     region = int(region_of[start])
     path: list[npt.NDArray[np.int64]] = []
     while region >= 0:
-        waiting[region] = False
+        pending[region] = False
         members = by_region[ends[region] : ends[region + 1]]
         inside = np.ascontiguousarray(scores[members])
         if path:
             start = members[_first_nearest(_squares(inside, scores[path[-1][-1]]), radius)]
         path.append(members[walk(inside, points[members], int(np.searchsorted(members, start)))])
-        region = _next_region(regions, centroids, waiting, region, radius)
+        region = _next_region(regions, centroids, pending, region, radius)
     return np.concatenate(path)
 
 
@@ -152,7 +152,7 @@ def _first_nearest(squares: npt.NDArray[np.float64], radius: float) -> int:
 def _next_region(
     regions: npt.NDArray[np.int64],
     centroids: npt.NDArray[np.float64],
-    waiting: npt.NDArray[np.bool_],
+    pending: npt.NDArray[np.bool_],
     used_up: int,
     radius: float,
 ) -> int:
@@ -160,7 +160,7 @@ def _next_region(
     best = -1
     fewest = 64
     least = np.inf
-    for region in np.flatnonzero(waiting):
+    for region in np.flatnonzero(pending):
         differ = 0
         bits = regions[region] ^ regions[used_up]
         while bits > 0:

@@ -53,14 +53,14 @@ def _see_finite(X: npt.ArrayLike, numbers: npt.NDArray[np.float64]) -> None:
 
 def _of_array(X: npt.ArrayLike) -> npt.NDArray[Any]:
     try:
-        given = np.asarray(X)
+        array = np.asarray(X)
     except ValueError as ragged:
         raise Misfit("the table is not rectangular; give an array of shape (n, d)") from ragged
-    if given.dtype.kind not in "biuf":
-        raise Misfit(f"the table has dtype {given.dtype}; microaggregation needs integers or floats")
-    if given.ndim not in {1, 2}:
-        raise Misfit(f"the table has {given.ndim} dimensions; expected (n, d), or (n,) for one column")
-    return given
+    if array.dtype.kind not in "biuf":
+        raise Misfit(f"the table has dtype {array.dtype}; microaggregation needs integers or floats")
+    if array.ndim not in {1, 2}:
+        raise Misfit(f"the table has {array.ndim} dimensions; expected (n, d), or (n,) for one column")
+    return array
 
 
 def _of_frame(X: Any) -> npt.NDArray[np.float64] | None:
@@ -139,12 +139,12 @@ def groups_of(labels: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
     Raises:
         Misfit: not one whole number per record.
     """
-    given = np.asarray(labels)
-    if given.shape != (records,):
-        raise Misfit(f"the labels have shape {given.shape}; expected one per record: ({records},)")
-    if given.dtype.kind not in "biu":
-        raise Misfit(f"the labels have dtype {given.dtype}; expected whole numbers")
-    return given.astype(np.int64)
+    array = np.asarray(labels)
+    if array.shape != (records,):
+        raise Misfit(f"the labels have shape {array.shape}; expected one per record: ({records},)")
+    if array.dtype.kind not in "biu":
+        raise Misfit(f"the labels have dtype {array.dtype}; expected whole numbers")
+    return array.astype(np.int64)
 
 
 def _indices(array_like: npt.ArrayLike, *, name: str, records: int) -> npt.NDArray[np.int64]:

@@ -50,21 +50,21 @@ def rebuild_all(bench: BlockState, seed: int, heat: float) -> float:
 
 
 @reordered_inner
-def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int32]) -> int:
+def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], groups: npt.NDArray[np.int32]) -> int:
     """Choose a and neighbours of it, or neighbours of those; return how many."""
     target = 2 + _throw(rng) % (_MOST - 1)
-    chosen[0] = a
+    groups[0] = a
     count = 1
     for _ in range(3 * _MOST):
         if count == target:
             break
-        origin = chosen[_throw(rng) % count]
+        origin = groups[_throw(rng) % count]
         near = bench.near[origin, _throw(rng) % bench.near.shape[1]]
         fresh = near >= 0 and bench.size[near] > 0
         for at in range(count):
-            fresh = fresh and chosen[at] != near
+            fresh = fresh and groups[at] != near
         if fresh:
-            chosen[count] = near
+            groups[count] = near
             count += 1
     return count
 

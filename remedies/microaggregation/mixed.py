@@ -129,11 +129,11 @@ def group_records(
     labels = np.zeros(len(codes), dtype=np.int64)
     results: list[Microaggregation] = []
     for number, block in enumerate(blocks(missing, k)):
-        given, axes = _prepared(attributes, codes, missing, block, weights)
+        filled, axes = _prepared(attributes, codes, missing, block, weights)
         microaggregation = partition(axes, number)
         groups = 1 + int(microaggregation.labels.max())
         for column in np.flatnonzero(~block.missing).tolist():
-            centroid = attributes[column].centroid(given[:, column], microaggregation.labels, groups)
+            centroid = attributes[column].centroid(filled[:, column], microaggregation.labels, groups)
             codes[block.rows, column] = centroid[microaggregation.labels]
         labels[block.rows] = microaggregation.labels + (int(labels.max()) + 1 if results else 0)
         missing[block.rows] = block.missing
@@ -146,13 +146,13 @@ def _prepared(
 ) -> tuple[Floats, Floats]:
     """Return the codes of a block (m, d) with its gaps filled, and the coordinates of the columns it has."""
     present = [column for column in range(len(attributes)) if not block.missing[column]]
-    given = codes[block.rows]
+    filled = codes[block.rows]
     gaps = missing[block.rows] & ~block.missing
-    axes, axis_of = _axes(attributes, given, present, weights)
+    axes, axis_of = _axes(attributes, filled, present, weights)
     if gaps.any():
-        given = fill(given, gaps, axes, axis_of)
-        axes, _ = _axes(attributes, given, present, weights)
-    return given, axes
+        filled = fill(filled, gaps, axes, axis_of)
+        axes, _ = _axes(attributes, filled, present, weights)
+    return filled, axes
 
 
 def _axes(

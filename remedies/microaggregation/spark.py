@@ -166,8 +166,8 @@ class _Work:
         import pyarrow as pa
 
         cell = int(_column(table, "cell")[0])
-        drawn = shake_256(self.secret + cell.to_bytes(8, "little", signed=True)).digest(16 * len(table))
-        for name, key in zip(("hash", "group"), np.frombuffer(drawn, np.int64).reshape(-1, 2).T, strict=True):
+        digest = shake_256(self.secret + cell.to_bytes(8, "little", signed=True)).digest(16 * len(table))
+        for name, key in zip(("hash", "group"), np.frombuffer(digest, np.int64).reshape(-1, 2).T, strict=True):
             table = table.set_column(table.schema.get_field_index(name), name, pa.array(key.copy()))
         return table
 

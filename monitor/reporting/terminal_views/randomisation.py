@@ -119,9 +119,9 @@ def draw_estimates(
     console.print(Text("Estimates are unbiased and not clipped: some can be negative.", "dim"))
 
 
-def draw_choice(console: Console, chosen: "Oracle", rows: Sequence[Mapping[str, Any]], size: int, users: int) -> None:
+def draw_choice(console: Console, oracle: "Oracle", rows: Sequence[Mapping[str, Any]], size: int, users: int) -> None:
     """Print the oracles, the one that varies least first, and the rule."""
-    console.print(Text.assemble(("CHOSEN", "green"), f"  {chosen.name} for {size:,} values"))
+    console.print(Text.assemble(("CHOSEN", "green"), f"  {oracle.name} for {size:,} values"))
     console.print()
     draw_table(
         console,

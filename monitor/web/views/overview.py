@@ -235,9 +235,9 @@ def _unobserved(current: HealthList) -> UnobservedNow:
 
 def compare_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> WeekComparison:
     """Return the downtime of this week and of the last, as they are known now."""
-    this = Week.containing(now, project.config.timezone)
-    last = Window.of(this.back(1).start, this.start)
-    start, as_of_us = to_us(this.start), to_us(now)
+    current = Week.containing(now, project.config.timezone)
+    last = Window.of(current.back(1).start, current.start)
+    start, as_of_us = to_us(current.start), to_us(now)
     passed = max(as_of_us - start, 1)
 
     def totals(window: Window, measured: tuple[Downtime, Fraction | None]) -> DowntimeTotals:
@@ -249,7 +249,7 @@ def compare_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: date
     return WeekComparison(
         this=totals(so_far, _measured(project, spans, so_far, as_of_us)),
         last_so_far=totals(last_so_far, _measured(project, spans, last_so_far, as_of_us)),
-        last=totals(last, _measured_before(project, spans, last, to_us(this.end))),
+        last=totals(last, _measured_before(project, spans, last, to_us(current.end))),
     )
 
 

@@ -87,8 +87,8 @@ def first_week(project: Project, now: datetime) -> Week:
 
 
 def _weeks(project: Project, now: datetime) -> tuple[Week, ...]:
-    this = Week.containing(now, project.config.timezone)
-    return tuple(this.back(count) for count in range(Week.trend))
+    current = Week.containing(now, project.config.timezone)
+    return tuple(current.back(count) for count in range(Week.trend))
 
 
 def _measured(

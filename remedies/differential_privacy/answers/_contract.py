@@ -149,12 +149,12 @@ class Noise:
         from remedies.differential_privacy._samplers import discrete_gaussian, discrete_laplace, many_discrete_laplace
 
         if self.accounting is not Accounting.PURE:
-            drawn = [discrete_gaussian(self.parameter) for _ in exact]
+            noises = [discrete_gaussian(self.parameter) for _ in exact]
         elif len(exact) <= _FEW or self.parameter > _LARGE:
-            drawn = [discrete_laplace(self.parameter) for _ in exact]
+            noises = [discrete_laplace(self.parameter) for _ in exact]
         else:
-            drawn = many_discrete_laplace(self.parameter, len(exact)).tolist()
-        return [number + noise for number, noise in zip(exact, drawn, strict=True)]
+            noises = many_discrete_laplace(self.parameter, len(exact)).tolist()
+        return [number + noise for number, noise in zip(exact, noises, strict=True)]
 
     def as_json(self) -> Mapping[str, Json]:
         """Return it as plain data; the exact parameter is a text."""
@@ -204,10 +204,10 @@ class Statistic(Declaration, ABC):
         Raises:
             Misfit: it is given in the other unit.
         """
-        unit, given = ("epsilon", self.epsilon) if accounting is Accounting.PURE else ("rho", self.rho)
-        if given is None:
+        unit, loss = ("epsilon", self.epsilon) if accounting is Accounting.PURE else ("rho", self.rho)
+        if loss is None:
             raise Misfit(f"the budget is accounted in {unit}; give the cost in {unit}")
-        return nano(given, name=unit)
+        return nano(loss, name=unit)
 
     def check(self, terms: Terms) -> None:
         """Check that the statistic can be answered under these terms; no table is looked at.

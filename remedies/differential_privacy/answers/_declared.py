@@ -50,10 +50,10 @@ class Declared(Declaration):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_column_is_enough(cls, given: object) -> object:
-        if isinstance(given, dict) and isinstance(given.get("unit"), str):
-            return {**given, "unit": () if given["unit"] == ROW else (given["unit"],)}
-        return given
+    def _one_column_is_enough(cls, raw: object) -> object:
+        if isinstance(raw, dict) and isinstance(raw.get("unit"), str):
+            return {**raw, "unit": () if raw["unit"] == ROW else (raw["unit"],)}
+        return raw
 
     @model_validator(mode="after")
     def _unit_makes_sense(self) -> Self:

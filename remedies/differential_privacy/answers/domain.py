@@ -65,8 +65,8 @@ class CategoryColumn(Declaration):
 
     @model_validator(mode="before")
     @classmethod
-    def _a_list_is_enough(cls, given: Any) -> Any:
-        return {"values": given} if isinstance(given, list | tuple) else given
+    def _a_list_is_enough(cls, raw: Any) -> Any:
+        return {"values": raw} if isinstance(raw, list | tuple) else raw
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -172,8 +172,8 @@ class BoundedColumn(Declaration):
             raise ValueError(f"'grid' is not between {1 / _MOST_GRID:g} and {_MOST_GRID:g}")
         if max(abs(self.low), abs(self.high)) > self.grid * _MOST_UNITS:
             raise ValueError(f"'grid' is too fine: the limits are more than {_MOST_UNITS:,} times as large")
-        for name, given in (("low", self.low), ("high", self.high), ("missing", self.missing)):
-            if given is not None and (Fraction(given) / Fraction(self.grid)).denominator != 1:
+        for name, number in (("low", self.low), ("high", self.high), ("missing", self.missing)):
+            if number is not None and (Fraction(number) / Fraction(self.grid)).denominator != 1:
                 raise ValueError(f"'{name}' is not a multiple of 'grid', expected one, such as {self.grid:f} times 100")
         if self.missing is not None and not self.low <= self.missing <= self.high:
             raise ValueError("'missing' is not within the limits")
@@ -214,11 +214,11 @@ _FORMS: Final = {"values": {"values"}, "range": {"range"}, "limits": {"low", "hi
 """The forms of a domain, and the keys of which each has one."""
 
 
-def _form(given: Any) -> str | None:
+def _form(raw: Any) -> str | None:
     """Return which of the three forms is meant; None if no key tells."""
-    if isinstance(given, list | tuple):
+    if isinstance(raw, list | tuple):
         return "values"
-    names = type(given).model_fields if isinstance(given, Declaration) else given
+    names = type(raw).model_fields if isinstance(raw, Declaration) else raw
     if not isinstance(names, Mapping):
         return None
     return next((form for form, keys in _FORMS.items() if keys & set(names)), None)

@@ -170,14 +170,14 @@ class Mean(Statistic):
             return (Noise("sum", terms.accounting, price, moved, grid),)
         if self.by:
             around = group_sum_sensitivity(declared.adjacency, low=low - high, high=high - low, rows=rows)
-            counted = histogram_sensitivity(declared.adjacency, rows=rows)
+            sensitivity = histogram_sensitivity(declared.adjacency, rows=rows)
         else:
             around = centred_sum_sensitivity(declared.adjacency, low=low, high=high, rows=rows)
-            counted = count_sensitivity(rows=rows)
+            sensitivity = count_sensitivity(rows=rows)
         of_sum, of_count = halves(price)
         return (
             Noise("sum of distances from the middle", terms.accounting, of_sum, around, grid / 2),
-            Noise("count", terms.accounting, of_count, counted),
+            Noise("count", terms.accounting, of_count, sensitivity),
         )
 
     def sums(self, rows: Reader, terms: Terms) -> ir.Table:
