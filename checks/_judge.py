@@ -130,21 +130,22 @@ _UNCERTAIN: Final = Message(
 
 def judge_violations(
     measurement: Measurement,
-    *,
-    bad: int,
-    max_ratio: float,
-    counted_as: str,
     say: Message,
+    *,
+    max_ratio: float,
+    bad: int | None = None,
+    counted_as: str = "violations",
     since: object = None,
 ) -> Outcome:
     """Fail when more than a share of the rows is bad; unknown when values of which nobody can tell decide it.
 
-    `counted_as` is the key of the count in `observed`. `say` is the sentence for failing; it gets the values `rows`,
-    `bad` and `ratio` beside its own. `since` is a load time of a bad row that did not come as `first_bad_load`.
+    `say` is the sentence for failing; it gets the values `rows`, `bad` and `ratio` beside its own. `bad`: the number of
+    bad rows, by default what was measured as `violations`. `counted_as` is the key of that number in `observed`.
+    `since` is a load time of a bad row that did not come as `first_bad_load`.
     """
     if measurement.sample is not None:
         return estimate(measurement, [(say.values["column"], counted_as)], decimal(max_ratio))
-    rows = measurement.number("rows")
+    rows, bad = measurement.number("rows"), measurement.number("violations") if bad is None else bad
     ratio, allowed = Fraction(bad, rows or 1), decimal(max_ratio)
     observed: Mapping[str, Json] = {"rows": rows, counted_as: bad}
     expected: Mapping[str, Json] = {"max_ratio": max_ratio}

@@ -45,13 +45,7 @@ class AcceptedValues(TakesSample):
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed hold another value."""
         text = "{column}: {bad:count} of {rows:count} rows have a value that is not accepted ({ratio:ratio})"
-        return judge_violations(
-            measurement,
-            bad=measurement.number("violations"),
-            max_ratio=self.max_ratio,
-            counted_as="violations",
-            say=Message(text, {"column": self.column}),
-        )
+        return judge_violations(measurement, Message(text, {"column": self.column}), max_ratio=self.max_ratio)
 
 
 CHECK: Final[type[Check]] = AcceptedValues

@@ -102,10 +102,10 @@ class ForeignKey(CheckParameters):
         values = {"table": self.refers_to[0]}
         return judge_violations(
             measurement,
-            bad=int(result["orphans"]),
+            Message("{bad:count} of {rows:count} rows have no matching row in {table} ({ratio:ratio})", values),
             max_ratio=self.max_ratio,
+            bad=int(result["orphans"]),
             counted_as="orphans",
-            say=Message("{bad:count} of {rows:count} rows have no matching row in {table} ({ratio:ratio})", values),
             since=result.get("first_bad_load"),
         )
 

@@ -76,10 +76,9 @@ class FunctionalDependency(CheckParameters):
         result = measurement.tables["contradicted"][0]
         outcome = judge_violations(
             measurement,
-            bad=int(result["violations"] or 0),
+            _DIFFERENT.given(dependent=self.dependent, determinant=", ".join(self.determinant)),
             max_ratio=self.max_ratio,
-            counted_as="violations",
-            say=_DIFFERENT.given(dependent=self.dependent, determinant=", ".join(self.determinant)),
+            bad=int(result["violations"] or 0),
             since=result.get("first_bad_load"),
         )
         return replace(outcome, observed={**outcome.observed, "groups": int(result["groups"])})

@@ -39,13 +39,7 @@ class Pattern(TakesSample):
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed are written otherwise."""
         text = "{column}: {bad:count} of {rows:count} rows do not match the pattern ({ratio:ratio})"
-        return judge_violations(
-            measurement,
-            bad=measurement.number("violations"),
-            max_ratio=self.max_ratio,
-            counted_as="violations",
-            say=Message(text, {"column": self.column}),
-        )
+        return judge_violations(measurement, Message(text, {"column": self.column}), max_ratio=self.max_ratio)
 
 
 CHECK: Final[type[Check]] = Pattern

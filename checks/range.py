@@ -113,10 +113,9 @@ class Range(TakesSample, TakesSegments):
             )
         return judge_violations(
             measurement,
-            bad=measurement.number(name) if name in measurement.values else 0,
+            Message(text, {"column": self.column, **({"nan": nan} if nan else {})}),
             max_ratio=self.max_ratio,
-            counted_as="violations",
-            say=Message(text, {"column": self.column, **({"nan": nan} if nan else {})}),
+            bad=measurement.number(name) if name in measurement.values else 0,
             since=since,
         )
 

@@ -15,7 +15,7 @@ from monitor.commands._remedy_options import (
     Given,
     KeepOrder,
     Out,
-    dropped,
+    drop_columns,
     each_once,
     note_compiling,
     row_order,
@@ -116,15 +116,6 @@ class _OutputOptions:
     force: bool
     order: "RowOrder"
 
-    def dropped(self, place: "TableRef", every: Sequence[str]) -> Sequence[str]:
-        """Return the columns that are left out."""
-        from checks import ColumnClass
-        from monitor.releases.treatment.table_reader import columns_in
-
-        there = columns_in(place)
-        names = [name for name in place.classified(ColumnClass.DIRECT_IDENTIFIER) if name in there]
-        return dropped(self.drop, identifiers=self.drop_identifiers, names=names, there=there, needed=every)
-
 
 def _treat(
     invocation: Invocation, output: _OutputOptions, remedy: "type[Microaggregate]", parameters: dict[str, Any]
@@ -151,10 +142,11 @@ def _treat(
     with limits_in_words(together=""):
         chosen = remedy.model_validate({name: value for name, value in parameters.items() if value is not None})
     every = tuple(dict.fromkeys((*chosen.columns, *names)))
-    left_out = output.dropped(place, every)
+    there = columns_in(place)
+    left_out, _ = drop_columns(place, output.drop, identifiers=output.drop_identifiers, there=there, needed=every)
     note_compiling(invocation, [chosen])
     if output.memory is None:
-        frame = read(place, [name for name in columns_in(place) if name not in left_out])
+        frame = read(place, [name for name in there if name not in left_out])
         treated = with_progress(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = replace(treated.bill, row_order=output.order)
         safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in names})
@@ -227,7 +219,6 @@ def code(
 
     Example: tablewatch remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
     """
-    from checks import ColumnClass
     from monitor.config.project import protected_files
     from monitor.releases.disclosure.table_ref import table_ref_of
     from monitor.releases.treatment.output import OutputColumns, check_place
@@ -241,12 +232,11 @@ def code(
     with limits_in_words(""):
         remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
     place = table_ref_of(given, invocation)
-    there = columns_in(place)
-    names = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
-    gone = dropped(drop, identifiers=drop_identifiers, names=names, there=there, needed=remedy.columns)
-    leaving = OutputColumns(out, gone, row_order(kept=keep_order))
+    left_out, names = drop_columns(
+        place, drop, identifiers=drop_identifiers, there=columns_in(place), needed=remedy.columns
+    )
+    leaving = OutputColumns(out, left_out, row_order(kept=keep_order))
     bill = with_progress("code", lambda tell: code_extremes(remedy, place, leaving, progress=tell))
-    names = [name for name in names if name not in gone]
     result = {
         "schema": "tablewatch.remedy/1",
         "ok": True,
@@ -254,7 +244,7 @@ def code(
         "output": str(out),
         "columns": list(remedy.columns),
         "direct_identifiers": names,
-        "dropped": list(gone),
+        "dropped": list(left_out),
         "seconds": bill.figures["seconds"],
         "bill": bill.as_json(),
     }

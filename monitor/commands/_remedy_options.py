@@ -246,37 +246,45 @@ def _limit(text: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
     return name.strip(), {word: number_in(part) for word, part in zip(words, parts, strict=False)}
 
 
-def dropped(
-    text: str | None, *, identifiers: bool, names: Sequence[str], there: Sequence[str], needed: Collection[str]
-) -> tuple[str, ...]:
-    """Return the columns that are to be left out, in the order of the table.
+def drop_columns(
+    place: "TableRef",
+    text: str | None,
+    *,
+    identifiers: bool,
+    there: Sequence[str],
+    needed: Collection[str],
+    release: "Release | None" = None,
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the columns that are to be left out, in the order of the table, and the direct identifiers that stay.
 
     Args:
+        place: the table.
         text: names with commas in between.
         identifiers: whether direct identifiers are to be left out too.
-        names: the direct identifiers of the table.
-        there: all of its columns.
+        there: all columns of the table.
         needed: those that are treated, or have a limit.
+        release: whose classification of columns counts before that of the table.
 
     Raises:
         Stop: a column is not there or is needed, or there is no direct identifier.
     """
     from checks import did_you_mean
 
-    wanted = {*names_in(text), *(names if identifiers else ())}
+    names = [name for name in columns_of(place, release, "direct-identifier") if name in there]
     if identifiers and not names:
         raise Stop(ExitCode.USAGE, _NO_IDENTIFIER)
+    dropped = {*names_in(text), *(names if identifiers else ())}
     problems = [
         Problem("remedy.drop", f"--drop: column '{name}' not found{did_you_mean(name, there)}")
-        for name in sorted(wanted - set(there))
+        for name in sorted(dropped - set(there))
     ]
     problems += [
         Problem("remedy.drop", f"--drop: column '{name}' is treated or has a limit; name it only once")
-        for name in sorted(wanted & set(needed))
+        for name in sorted(dropped & set(needed))
     ]
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
-    return tuple(name for name in there if name in wanted)
+    return tuple(name for name in there if name in dropped), [name for name in names if name not in dropped]
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,17 +344,18 @@ def parse_request(options: GeneralisationOptions, invocation: Invocation) -> Gen
         if name not in there:
             message = f"column '{name}' not found{did_you_mean(name, there)}"
             raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
-    names = [name for name in columns_of(place, release, "direct-identifier") if name in there]
     limits = read_limits(place, release, k=options.k, diversity=options.diversity, closeness=options.closeness)
     needed = {*columns, *limits["l"], *limits["t"]}
-    drop = dropped(options.drop, identifiers=options.drop_identifiers, names=names, there=there, needed=needed)
+    drop, identifiers = drop_columns(
+        place, options.drop, identifiers=options.drop_identifiers, there=there, needed=needed, release=release
+    )
     return GeneralisationRequest(
         place=place,
         release=release,
         columns=columns,
         every=tuple(name for name in dict.fromkeys((*columns, *classified)) if name not in drop),
         there=there,
-        named=[name for name in names if name not in drop],
+        named=identifiers,
         limits=limits,
         drop=drop,
     )

@@ -31,6 +31,8 @@ KINDS: Final[Mapping[RemedyKind, Message]] = {
     RemedyKind.RANDOMISED: Message("randomised table, evaluated by its mechanism"),
     RemedyKind.ANSWERS: Message("noisy statistics instead of records, evaluated by their noise"),
 }
+_DIVERSITY: Final = Message("distinct sensitive values per equivalence class (l)")
+_CLOSENESS: Final = Message("distance of each class's sensitive values from the table's (t)")
 _OMITTED: Final = frozenset({"type", "others", "where"})
 """Parameters that a page omits: the first is the name of the remedy, the others may hold values of the table."""
 
@@ -168,42 +170,17 @@ def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
     """Yield each limit of a table that was grouped, with what was asked of it and reached."""
     required, reached = body["limits"], body["reached"]
     k = required.get("k")
-    yield CertificateLimit(Message("smallest equivalence class (k)"), "number", "≥", k, reached.get("k"))
-    yield CertificateLimit(
-        Message("highest re-identification risk of a record"),
-        "ratio",
-        "≤",
-        required.get("max_risk", None if k is None else 1 / k),
-        reached.get("highest_risk"),
-    )
-    yield CertificateLimit(
-        Message("mean re-identification risk of a record"),
-        "ratio",
-        "≤",
-        required.get("max_average_risk"),
-        reached.get("average_risk"),
-    )
-    yield CertificateLimit(
-        Message("distinct sensitive values per equivalence class (l)"),
-        "number",
-        "≥",
-        required.get("l"),
-        _least(reached.get("l")),
-    )
-    yield CertificateLimit(
-        Message("distance of each class's sensitive values from the table's (t)"),
-        "number",
-        "≤",
-        required.get("t"),
-        _most(reached.get("t")),
-    )
-    yield CertificateLimit(
-        Message("share of population uniques"),
-        "ratio",
-        "≤",
-        required.get("max_population_unique_fraction"),
-        reached.get("population_unique_fraction"),
-    )
+    risk = required.get("max_risk", None if k is None else 1 / k)
+    average_risk, uniques = required.get("max_average_risk"), required.get("max_population_unique_fraction")
+    for text, style, sign, limit, value in (
+        (Message("smallest equivalence class (k)"), "number", "≥", k, reached.get("k")),
+        (Message("highest re-identification risk of a record"), "ratio", "≤", risk, reached.get("highest_risk")),
+        (Message("mean re-identification risk of a record"), "ratio", "≤", average_risk, reached.get("average_risk")),
+        (_DIVERSITY, "number", "≥", required.get("l"), _least(reached.get("l"))),
+        (_CLOSENESS, "number", "≤", required.get("t"), _most(reached.get("t"))),
+        (Message("share of population uniques"), "ratio", "≤", uniques, reached.get("population_unique_fraction")),
+    ):
+        yield CertificateLimit(text, style, sign, limit, value)
 
 
 def _epsilon(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:

@@ -87,14 +87,12 @@ class Histogram(Statistic):
         return {"groups": groups, "noise": list(self.accuracy(terms))}
 
 
-class Sum(Statistic):
-    """The sum of a column whose limits are declared, with noise."""
+class _ColumnStatistic(Statistic):
+    """A statistic of the numbers of one column, over all rows or by groups."""
 
-    summary: ClassVar[str] = "What a column adds up to."
-
-    statistic: Literal["sum"] = "sum"
-    column: ColumnName = Field(description="Column to add up.")
-    by: ColumnNames | tuple[()] = Field((), description="Columns to group by.")
+    if TYPE_CHECKING:  # each statistic declares these fields with a description of its own
+        column: ColumnName
+        by: ColumnNames | tuple[()]
 
     def columns(self) -> Sequence[str]:
         """Return the column, and those that it is grouped by."""
@@ -103,6 +101,21 @@ class Sum(Statistic):
     def numbers(self) -> Sequence[str]:
         """Return the column whose numbers are used."""
         return (self.column,)
+
+    def _cells(self, rows: Reader, terms: Terms) -> ir.Table:
+        """Return the cell of each row, and its value in units of the grid."""
+        units = rows.units(self.column, terms.declared.limits(self.column))
+        return rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows), "units": units})
+
+
+class Sum(_ColumnStatistic):
+    """The sum of a column whose limits are declared, with noise."""
+
+    summary: ClassVar[str] = "What a column adds up to."
+
+    statistic: Literal["sum"] = "sum"
+    column: ColumnName = Field(description="Column to add up.")
+    by: ColumnNames | tuple[()] = Field((), description="Columns to group by.")
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
         """Return the noise of each sum."""
@@ -119,8 +132,7 @@ class Sum(Statistic):
 
     def sums(self, rows: Reader, terms: Terms) -> ir.Table:
         """Add up units of the grid by cell."""
-        units = rows.units(self.column, terms.declared.limits(self.column))
-        cells = rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows), "units": units})
+        cells = self._cells(rows, terms)
         return cells.group_by(CELL).aggregate(units=cells["units"].sum())
 
     def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
@@ -137,7 +149,7 @@ class Sum(Statistic):
         }
 
 
-class Mean(Statistic):
+class Mean(_ColumnStatistic):
     """The mean of a column whose limits are declared.
 
     Where the number of rows is public (`substitute`, each row a unit, all rows): the noisy sum divided by it. Otherwise
@@ -149,14 +161,6 @@ class Mean(Statistic):
     statistic: Literal["mean"] = "mean"
     column: ColumnName = Field(description="Column to average.")
     by: ColumnNames | tuple[()] = Field((), description="Columns to group by.")
-
-    def columns(self) -> Sequence[str]:
-        """Return the column, and those that it is grouped by."""
-        return (self.column, *self.by)
-
-    def numbers(self) -> Sequence[str]:
-        """Return the column whose numbers are used."""
-        return (self.column,)
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
         """Return the noise of the sum, and that of the count where it is not public."""
@@ -182,8 +186,7 @@ class Mean(Statistic):
 
     def sums(self, rows: Reader, terms: Terms) -> ir.Table:
         """Add up units of the grid, and count, by cell."""
-        units = rows.units(self.column, terms.declared.limits(self.column))
-        cells = rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows), "units": units})
+        cells = self._cells(rows, terms)
         return cells.group_by(CELL).aggregate(units=cells["units"].sum(), rows=cells.count())
 
     def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
