@@ -28,8 +28,6 @@ _OPEN: Final = State.OPEN.value
 _RESOLVED: Final = State.RESOLVED.value
 _OBSERVED: Final = OccurrenceMethod.FIRST_OBSERVATION.value
 _BY_PERSON: Final = OccurrenceMethod.PERSON.value
-_ROWS_AT_ONCE: Final = 100
-"""Rows of one INSERT: half of the time of one by one; 21 columns of so many stay below every limit of parameters."""
 
 
 class PastRows(NamedTuple):

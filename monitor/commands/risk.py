@@ -109,14 +109,14 @@ def table(
     from checks import ColumnClass
     from monitor.clock import SystemClock
     from monitor.releases.disclosure.assessment import RiskRequest, assess_risk, columns_meant
-    from monitor.releases.disclosure.table_ref import perhaps_beside
+    from monitor.releases.disclosure.table_ref import table_beside
 
     invocation: Invocation = ctx.obj
     if population is None and (population_columns is not None or max_presence is not None):
         raise Stop(ExitCode.USAGE, _NO_POPULATION)
     if sampling_fraction is None and max_population_unique is not None:
         raise Stop(ExitCode.USAGE, _NO_FRACTION)
-    with perhaps_beside(name, population, invocation) as (table_ref, people), limits_in_words():
+    with table_beside(name, population, invocation) as table_ref, limits_in_words():
         hidden = columns_meant(table_ref, names_in(sensitive), ColumnClass.SENSITIVE)
         if not hidden and (l is not None or t is not None):
             raise Stop(ExitCode.USAGE, _NO_SENSITIVE)
@@ -128,7 +128,7 @@ def table(
             t=t,
             sampling_fraction=sampling_fraction,
             max_population_unique_fraction=max_population_unique,
-            population=people,
+            population=population,
             population_columns=pairs_in(population_columns),
             max_presence=max_presence,
         )
@@ -179,15 +179,15 @@ def linkage(
 
     Example: tablewatch risk linkage hospital.csv voters.csv --on birth_date,postcode,sex
     """
-    from monitor.releases.disclosure.table_ref import beside
+    from monitor.releases.disclosure.table_ref import table_beside
     from monitor.reporting.terminal_views.risk import draw_linkage
 
     invocation: Invocation = ctx.obj
     shared = pairs_in(on)
     if not shared:
         raise Stop(ExitCode.USAGE, _NOTHING_SHARED)
-    with beside(name, auxiliary, invocation) as (table_ref, other):
-        given: dict[str, Any] = {"auxiliary": other, "on": shared, "max_unique_fraction": max_unique}
+    with table_beside(name, auxiliary, invocation) as table_ref:
+        given: dict[str, Any] = {"auxiliary": auxiliary, "on": shared, "max_unique_fraction": max_unique}
         if tolerance is not None:
             given["tolerance"] = {name: number_in(far) for name, far in pairs_in(tolerance).items()}
         result = _ask(table_ref, "linkage", given)

@@ -36,8 +36,8 @@ def report_if_due(project: Project, store: Store, now: datetime, kind: "type[Per
     recipients = [part for part in ((None, "", plan), *parts) if part[2].to or part[2].keep]
     if not recipients:
         return
-    told_for = project.config.storage.keep_measurements  # after that nothing is known of a delivery
-    slots = plan.cron.last_between(now - min(kind.latest, told_for), now, zone, most=1)
+    retention = project.config.storage.keep_measurements  # of deliveries, by which a report is not sent twice
+    slots = plan.cron.last_between(now - min(kind.latest, retention), now, zone, most=1)
     if not slots:
         return
     period = kind.last_complete(slots[0], zone)
@@ -96,7 +96,7 @@ def _id(project: Project, due: _DueReport, channel: str) -> str:
     """Return the id of a delivery: the same period and tables to a channel is the same message, whoever makes it."""
     names = [f"{due.period.frequency} report", project.config.project, str(due.period), channel]
     if due.scope is not None:
-        names += [due.scope.key] if due.scope.kind.value == "domain" else [due.scope.kind, due.scope.key]
+        names += [due.scope.key] if due.scope.kind == "domain" else [due.scope.kind, due.scope.key]
     return f"msg_{sha256(chr(0).join(names).encode()).hexdigest()[:24]}"
 
 

@@ -133,7 +133,7 @@ class Period(ABC):
             return f"{start}{end}"
         key = scope.key
         part = re.sub(r"[^\w-]", lambda character: quote(character[0], safe=""), key)
-        if scope.kind.value != "domain":  # "=" is in no key that was quoted
+        if scope.kind != "domain":  # "=" is in no key that was quoted
             part = f"{scope.kind}={part}"
         is_ambiguous = any(other != key and other.casefold() == key.casefold() for other in among)
         if is_ambiguous or len(f"{start}-{part}{end}".encode()) > _MOST_BYTES:

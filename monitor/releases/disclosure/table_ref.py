@@ -68,18 +68,15 @@ def table_ref_of(text: str, invocation: Invocation) -> TableRef:
     path = Path(text)
     if _exists(text):
         what = f"a {path.suffix} file" if path.suffix else "a file without an extension such as .csv"
-        current_text = f"{what} cannot be read as a table"
+        problem = f"{what} cannot be read as a table"
         hint = f"write the table as {_READABLE} first"
     elif _exists(text, folder=True):
-        current_text, hint = (
-            "a folder is not a table",
-            f"name one file of it, or a pattern in quotes such as '{text}/*.csv'",
-        )
+        problem, hint = "a folder is not a table", f"name one file of it, or a pattern in quotes such as '{text}/*.csv'"
     elif text.endswith(_ENDS):
-        current_text = f"there is no such file{_files_beside(path)}"
+        problem = f"there is no such file{_files_beside(path)}"
     else:
-        current_text = f"it is neither a configured table nor a file{did_you_mean(text, entries)}"
-    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{text}': {current_text}", hint=hint))
+        problem = f"it is neither a configured table nor a file{did_you_mean(text, entries)}"
+    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{text}': {problem}", hint=hint))
 
 
 def _check_readable(text: str) -> None:
@@ -104,42 +101,29 @@ def _files_beside(path: Path) -> str:
 
 
 @contextmanager
-def perhaps_beside(
-    current_name: str, other: str | None, invocation: Invocation
-) -> Iterator[tuple[TableRef, str | None]]:
-    """Yield a table, and the name of another one within its source, if one is named; as `beside`."""
-    if other is None:
-        yield table_ref_of(current_name, invocation), None
-        return
-    with beside(current_name, other, invocation) as (place, name):
-        yield place, name
-
-
-@contextmanager
-def beside(current_name: str, other: str, invocation: Invocation) -> Iterator[tuple[TableRef, str]]:
-    """Yield a table, and the name of another one within its source: of one configured source, or two files.
+def table_beside(name: str, other: str | None, invocation: Invocation) -> Iterator[TableRef]:
+    """Yield a table whose checks may ask another one too (None: no other): of one configured source, or two files.
 
     Raises:
-        Stop: they are not; or one of them is not found.
+        Stop: they are neither; or one of them is not found.
     """
-    if is_file(current_name) and is_file(other):
-        _check_readable(current_name)
+    if other is None:
+        yield table_ref_of(name, invocation)
+    elif is_file(name) and is_file(other):
+        _check_readable(name)
         _check_readable(other)
         with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
-            relations = [_linked(Path(folder), place, path) for place, path in (("a", current_name), ("b", other))]
+            first, second = (_linked(Path(folder), link, path) for link, path in (("a", name), ("b", other)))
             spec = SourceSpec(name="files", base=Path(folder), files="*")
-            yield (
-                TableRef(Target(Subject(current_name, relations[0], (), relations={other: relations[1]}), spec)),
-                other,
-            )
-        return
-    places = table_ref_of(current_name, invocation), table_ref_of(other, invocation)
-    if places[0].target.source != places[1].target.source:
-        message = f"'{current_name}' and '{other}' are in different sources, so they cannot be compared"
-        hint = "use two tables of the same source, or two files"
-        raise Stop(ExitCode.USAGE, Problem("risk.two_sources", message, hint=hint))
-    target, relation = places[0].target, places[1].target.subject.relation
-    yield TableRef(replace(target, subject=replace(target.subject, relations={other: relation}))), other
+            yield TableRef(Target(Subject(name, first, (), relations={other: second}), spec))
+    else:
+        target, other_target = table_ref_of(name, invocation).target, table_ref_of(other, invocation).target
+        if target.source != other_target.source:
+            message = f"'{name}' and '{other}' are in different sources, so they cannot be compared"
+            hint = "use two tables of the same source, or two files"
+            raise Stop(ExitCode.USAGE, Problem("risk.two_sources", message, hint=hint))
+        subject = replace(target.subject, relations={other: other_target.subject.relation})
+        yield TableRef(replace(target, subject=subject))
 
 
 def project_of(invocation: Invocation) -> Project | None:
