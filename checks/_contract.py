@@ -63,7 +63,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a check may know of its table when it says what it wants.
+    """The table as a check sees it when it states what is to be measured.
 
     `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare
     table with it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column

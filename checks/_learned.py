@@ -149,7 +149,7 @@ class Deviation(LearnedFrom):
 
 @dataclass(frozen=True, slots=True)
 class LearnedVerdict:
-    """What was learned, for a number at a time: `observed` of it, and the outcome where it decides that there is none.
+    """The verdict of a learned limit on a number: `observed` of it; `missing`: the outcome where no limit was learned.
 
     `side`: -1 where the number lies below its limit, 1 above, 0 inside; `bound` is the limit on that side.
     """

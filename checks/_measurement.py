@@ -74,7 +74,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Which earlier measurements of the same check `judge` wants to see.
+    """The earlier measurements of the same check that `judge` needs.
 
     `ages`: for each age, the measurement nearest to `measured_at - age`, at most `within` away; also one that was
     unknown for lack of data, since a check that compares with its past begins so. Measurements inside incidents of the
@@ -95,7 +95,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What a check wants measured.
+    """The measurements that a check requests.
 
     `aggregates`: scalars over the table, merged with those of all other checks into one statement (one scan).
     `queries`: tables of aggregates that need a statement of their own (a GROUP BY); equal ones are run once.

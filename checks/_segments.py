@@ -51,7 +51,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class SegmentedMeasurement:
-    """What came back for a check with `by`: a measurement of each segment.
+    """The measurement of a check with `by`: one of each segment.
 
     `whole` holds what is the same for all segments, and no numbers. `segments`: those listed first, then the largest
     first. `is_cut`: there are more than were measured.

@@ -49,7 +49,7 @@ class Classification(CheckParameters):
         return Wants(schema=True)
 
     def follow_up(self, context: Context, measurement: Measurement) -> Measurement:
-        """Take along which columns are classified."""
+        """Add the classified columns to the measurement."""
         return replace(measurement, values={"classified": sorted(self.columns or context.classified)})
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:

@@ -122,7 +122,7 @@ def _label(names: Sequence[str], current_names: Sequence[str]) -> str:
 
 
 def _told_apart(names: Sequence[str], tables: ClassTables) -> ir.Table:
-    """Answer, for a set of columns: `rows`, `classes`, `uniques`, and `alike`, the sum of size x (size - 1)."""
+    """Compute, for a set of columns: `rows`, `classes`, `uniques`, and `alike`, the sum of size x (size - 1)."""
     classes, keys = tables.classes, [tables.key(name) for name in names]
     groups = classes.group_by(keys).aggregate(size=classes[SIZE].sum().cast("int64"))
     size = groups["size"]

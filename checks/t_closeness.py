@@ -85,7 +85,7 @@ _Distance: TypeAlias = Callable[[Values], Distances]
 
 
 def _as_texts(value: object) -> object:
-    """Take numbers and days of a mapping, which YAML reads as such, as they are written."""
+    """Return numbers and days of a mapping, which YAML reads as such, as texts."""
     if isinstance(value, Mapping):
         return {_as_texts(key): _as_texts(path) for key, path in value.items()}
     if isinstance(value, list | tuple):

@@ -44,7 +44,7 @@ Progress: TypeAlias = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What holds of the frame that came out, and how that was looked at.
+    """The limits that the output holds, and how they were verified.
 
     `holds`: the measure, as `checks` names it (`k_anonymity`). `columns`: what it is about. `limits`: what was asked
     for, `reached`: what was found on the output. `proof`: the question that was put to the output, in words of SQL.
@@ -59,7 +59,7 @@ class Guarantee:
 
 @dataclass(frozen=True, slots=True)
 class UtilityReport:
-    """What a remedy cost: rows and cells that are no longer what they were, and information that is lost.
+    """The cost of a remedy: changed rows and cells, and lost information.
 
     `cells_changed`: by column, cells that hold another value than before; `cells_blanked`: those of them that hold
     nothing now; `cells_filled`: those of them that held nothing. `information_lost`: by column, in per cent, 0 to 100;
@@ -91,7 +91,7 @@ class UtilityReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Treatment:
-    """What came out: a frame of the same columns, types and index (less the rows suppressed), and the bill.
+    """The output: a frame of the same columns, types and index (less suppressed rows), and its utility report.
 
     The rows stand in the caller's order, so that they can be compared with the input. It is **not protected**: shuffle
     them before they are given out, as the commands do.

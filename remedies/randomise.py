@@ -147,7 +147,7 @@ class Randomise(RemedyParameters):
         return Treatment(result.frame, bill)
 
     def guarantee(self, mechanism: Mechanism, after: pd.DataFrame) -> Guarantee:
-        """Look at an output, and say what it was made with, on which epsilon rests. Counting rows alike says nothing.
+        """Return the mechanism that made an output, on which epsilon rests; counting equal rows proves nothing.
 
         Raises:
             Refused: it has other columns or rows, or values outside a domain.

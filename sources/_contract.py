@@ -59,7 +59,7 @@ class NotTemporal(SourceError):
 
 @dataclass(frozen=True, slots=True)
 class RowEstimate:
-    """How many rows a catalogue says that a table has, and by how many that may be wrong.
+    """The number of rows of a table by its catalogue, and by how many that may be wrong.
 
     `counted_at`: when the engine last counted or sampled the table; None where it does not say.
     """
@@ -71,7 +71,7 @@ class RowEstimate:
 
 @dataclass(frozen=True, slots=True)
 class ReadVolume:
-    """What statements read, as far as the engine tells: None is unknown, never nothing.
+    """The rows and bytes that statements read, where the engine reports them: None is unknown, never nothing.
 
     `rows`: that the scans of tables handed on. `bytes`: from storage.
     """

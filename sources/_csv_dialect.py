@@ -25,7 +25,7 @@ _LONGEST_LINE: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What parts the cells of a file, whether its first line is a header, and what its columns are called."""
+    """The delimiter of a file, whether its first line is a header, and the names of its columns."""
 
     delimiter: str
     header: bool
@@ -81,7 +81,7 @@ def _first(path: Path, delimiter: str, quote: str, skip: int) -> Sequence[str]:
 
 
 def _names(cells: Sequence[str]) -> tuple[str, ...]:
-    """Name columns as DuckDB does: one without a name by its place, a name that comes again by how often it did."""
+    """Return the columns' names as DuckDB does: without a name its place, of a repeated one with how often it came."""
     counts: dict[str, int] = {}
     names = []
     for place, cell in enumerate(cells):

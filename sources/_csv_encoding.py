@@ -20,7 +20,7 @@ UTF_8: Final = {"utf-8", "utf-8-sig"}
 
 
 class CsvFault(Exception):
-    """Why a file cannot be read as a table, on which line (from 1), and what to do. Holds no cell."""
+    """The reason why a file cannot be read as a table, its line (from 1), and what to do. Holds no cell."""
 
     def __init__(self, reason: str, remedy: str, line: int | None = None) -> None:
         super().__init__(f"{reason}; {remedy}")

@@ -34,7 +34,7 @@ RAGGED: Final = "ragged"
 
 @dataclass(frozen=True, slots=True)
 class CsvText:
-    """How the characters of a file are written: its encoding, and whether its rows end in more than one way."""
+    """The encoding of a file, and whether its rows end in more than one way."""
 
     encoding: str
     mixed: bool
@@ -47,7 +47,7 @@ class CsvText:
 
 @dataclass(frozen=True, slots=True)
 class CsvLayout:
-    """How cells and rows are written. `width`: cells of a row; 0 where the delimiter has several characters.
+    """The syntax of cells and rows. `width`: cells of a row; 0 where the delimiter has several characters.
 
     `ragged`: rows may have other numbers of cells, and the column `RAGGED` of what is rewritten marks them.
     """

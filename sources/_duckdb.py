@@ -66,7 +66,7 @@ class _Compiler(DuckDBCompiler):
 
 
 class DuckdbSource(EngineSource):
-    """What files and DuckDB files share."""
+    """A source that DuckDB reads: other files, or a DuckDB file."""
 
     dialect = "duckdb"
     _connection: duckdb.DuckDBPyConnection

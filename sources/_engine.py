@@ -46,7 +46,7 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class FetchedRows:
-    """What a statement gave."""
+    """The result of a statement."""
 
     columns: Sequence[str]
     cells: Sequence[tuple[Any, ...]]

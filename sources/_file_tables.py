@@ -112,7 +112,7 @@ def _beside_data(match: str, pattern: str) -> bool:
 
 
 def _unescape(part: str) -> str:
-    """Take `glob.escape` back."""
+    """Undo `glob.escape`."""
     return re.sub(r"\[([*?[])\]", r"\1", part)
 
 

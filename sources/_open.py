@@ -48,7 +48,7 @@ _shared: Final[ContextVar[tuple[_SharedConnection, ...]]] = ContextVar("shared c
 
 @contextmanager
 def one_connection(spec: SourceSpec) -> Iterator[None]:
-    """Let every `open_source` of an equal spec, in this block and thread, use one connection.
+    """Share one connection among all `open_source` of an equal spec, in this block and thread.
 
     What the connection read of the catalogue stays as it was when it was first read; what checks that a table is still
     the same needs a block of its own.

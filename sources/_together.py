@@ -93,7 +93,7 @@ def read_together(
 
 
 def together_by_name(parts: Sequence[ir.Table]) -> ir.Table:
-    """Put files with other columns, or other types, into one table: what a file does not have is NULL there."""
+    """Join files with other columns, or other types, to one table: what a file does not have is NULL there."""
     types: dict[str, set[dt.DataType]] = {}
     for part in parts:
         for name, kind in part.schema().items():

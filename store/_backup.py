@@ -87,7 +87,7 @@ def draft_beside(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def full_disk_of(file: Path) -> Iterator[None]:
-    """Name the file that is written where its disk is full: SQLite does not say which of two databases found no space.
+    """Report a full disk with the file that is written: SQLite does not say which of two databases found no space.
 
     Raises:
         StoreUnavailable: the disk is full.

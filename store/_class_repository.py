@@ -70,7 +70,7 @@ class Staged:
 
 
 class ClassCountReader(Repository):
-    """What can be asked about class counts."""
+    """Queries about class counts."""
 
     def known_counts(self, subjects: Iterable[str]) -> dict[str, KnownCounts]:
         """Return what a look must know of the counts that are kept, by subject."""
@@ -79,7 +79,7 @@ class ClassCountReader(Repository):
         return {row.subject: self._counts_of(row) for row in self._connection.execute(states)}
 
     def subjects(self) -> set[str]:
-        """Name the subjects whose counts are kept: checks, and tables with rows that are no longer read."""
+        """Return the subjects whose counts are kept: checks, and tables with rows that are no longer read."""
         checks = self._connection.scalars(select(_STATE.c.subject).where(_IS_CURRENT))
         return {*checks, *self._connection.scalars(select(_CLOSED.c.name))}
 
@@ -101,7 +101,7 @@ class ClassCountReader(Repository):
 
 
 class ClassCountWriter(ClassCountReader):
-    """What can be written of class counts."""
+    """Statements that write class counts."""
 
     def begin(self, subject: str, change: ClassChange, *, now: datetime) -> Draft | RejectedChange:
         """Start a draft: of the state that the change is based on, or of a new one."""

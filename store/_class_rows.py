@@ -105,7 +105,7 @@ class ClassSizeRow(Row, table=True):
 
 
 class ClassCountRow(Row, table=True):
-    """How many rows classes have in a part; in all parts together where `part` is empty.
+    """The number of rows of classes in a part; in all parts together where `part` is empty.
 
     `shard`: there, the first bits of the signatures, or for a run the number of its draft below zero; a part is read
     and replaced as a whole, and is one row.

@@ -239,7 +239,7 @@ def json(*, optional: bool = False) -> Any:
 
 
 class Row(SQLModel):
-    """What all tables share: one catalogue of them, with names for every constraint."""
+    """The base of all tables: one catalogue of them, with names for every constraint."""
 
     model_config = {"defer_build": True}  # a validator is built when it is first used, and none ever is: see above
     metadata: ClassVar[MetaData] = MetaData(naming_convention=_NAMES)

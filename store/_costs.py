@@ -16,7 +16,7 @@ _FIGURES: Final = (_C.runs, _C.cost_us, _C.rows_read, _C.bytes_read)
 
 
 class CostReader(Repository):
-    """What can be asked about costs."""
+    """Queries about costs."""
 
     def of_source(self, source: str, day: date) -> Spending:
         """Return what the runs on a source cost on a day."""

@@ -212,7 +212,7 @@ class _Staging:
     def _add(
         self, tx: WriteTransaction, changes: Mapping[int, SignaturePairs], added: Mapping[int, SignaturePairs]
     ) -> None:
-        """Learn how the sizes of classes change in some shards; where runs are folded, write these shards anew.
+        """Add up how the sizes of classes change in some shards; where runs are folded, write these shards anew.
 
         `changes`: what the change adds to them. `added`: what is to be added to what is stored of them.
         """

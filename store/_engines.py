@@ -58,7 +58,7 @@ WAL_BYTES_KEPT: Final = 4 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a store is. `name` says it without a password; `file` is None on PostgreSQL."""
+    """The address of a store. `name` is without a password; `file` is None on PostgreSQL."""
 
     url: URL
     name: str

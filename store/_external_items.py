@@ -21,7 +21,7 @@ _NOTIFIED: Final = LastNotificationRow.__table__
 
 
 class ExternalItemReader(Repository):
-    """What can be asked about external items."""
+    """Queries about external items."""
 
     def of_incident(self, incident_id: int) -> list[ExternalItem]:
         """Return what an incident is in each service, by channel."""
@@ -61,7 +61,7 @@ class ExternalItemReader(Repository):
 
 
 class ExternalItemWriter(ExternalItemReader):
-    """What can be written about external items."""
+    """Statements that write external items."""
 
     def begin(
         self, incident_id: int, channel: str, target: str, now: datetime, *, settles_s: float

@@ -13,7 +13,7 @@ from typing import Final
 
 
 class FailPoint(StrEnum):
-    """Where the process can be made to die, as by `kill -9`: each between two steps that a crash may part."""
+    """The points where tests let the process die, as by `kill -9`: each between two steps that a crash may part."""
 
     AFTER_CLAIM = "after-claim"
     """Slots are taken, nobody looks at their tables yet."""
@@ -66,7 +66,7 @@ _armed: Final = _read(os.environ)
 
 
 def reached(point: FailPoint) -> None:
-    """Die here, if a test of crash safety wants that."""
+    """Kill the process here, if a test of crash safety requests it."""
     if point not in _armed:
         return
     _armed[point] -= 1

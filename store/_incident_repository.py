@@ -262,7 +262,7 @@ class IncidentWriter(IncidentReader):
         return int(self._connection.scalar(query, {"count": count}) or 0)
 
     def _refuse_open_twice(self, incidents: Sequence[Incident]) -> None:
-        """Look before the index has to: a statement that fails would end the transaction on PostgreSQL."""
+        """Check before the index does: a statement that fails would end the transaction on PostgreSQL."""
         self._refuse_open_fingerprints(
             [incident.fingerprint for incident in incidents if incident.state is not State.RESOLVED]
         )

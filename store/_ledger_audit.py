@@ -104,7 +104,7 @@ def _entries(ledger: LedgerReader) -> Iterator[ChainedEntry]:
 
 @dataclass
 class _Sum:
-    """A budget as its entries tell."""
+    """The total and spending of a budget by its entries."""
 
     said: str
     total: int
@@ -113,7 +113,7 @@ class _Sum:
 
 @dataclass
 class _Walk:
-    """What is known after the entries so far."""
+    """The state of an audit after the entries so far."""
 
     head: LedgerHead = START
     count: int = 0

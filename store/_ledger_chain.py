@@ -62,7 +62,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerFact:
-    """What an entry says, before it has its place."""
+    """The content of an entry, before it has its place."""
 
     kind: EntryKind
     body: str

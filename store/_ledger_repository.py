@@ -34,7 +34,7 @@ from store._repository import Repository
 
 
 class BudgetRow(Row, table=True):
-    """Where a budget stands: the fold of its entries. `id` is the number of the entry that created it.
+    """The balance of a budget: the fold of its entries. `id` is the number of the entry that created it.
 
     Triggers let nothing but `total` and `spent` change, and `spent` only rise.
     """

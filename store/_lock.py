@@ -154,7 +154,7 @@ _HOLDS: Final = text(
 
 
 class Leader:
-    """Whether this process leads, by a connection of its own."""
+    """The leadership of this process, held by a connection of its own."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -44,7 +44,7 @@ _REMOVAL: Final = _EVENT.alias("removal")
 
 
 class LoggedEventReader(Repository):
-    """What can be asked about logged events."""
+    """Queries about logged events."""
 
     def between(self, since: datetime | None, until: datetime | None, *, most: int) -> list[LoggedEvent]:
         """Return at most so many events that happened in `[since, until)`, newest first, without those removed."""
@@ -68,7 +68,7 @@ class LoggedEventReader(Repository):
 
 
 class LoggedEventWriter(LoggedEventReader):
-    """What can be written of logged events."""
+    """Statements that write logged events."""
 
     def add(self, event: LoggedEvent) -> tuple[LoggedEvent, bool]:
         """Write an event, unless the same was logged before; return it with its number, and whether it is new."""

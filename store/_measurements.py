@@ -81,7 +81,7 @@ def of_checks(check_id: Any) -> Any:
 
 
 def measured_checks() -> Subquery:
-    """Name every check that has a measurement, leaping from one to the next in the index; none of its segments."""
+    """Return every check that has a measurement, leaping from one to the next in the index; none of its segments."""
     ids = select(func.min(_M.check_id).label("check_id")).cte("ids", recursive=True)
     following = select(func.min(_M.check_id)).where(_M.check_id > ids.c.check_id).correlate(ids).scalar_subquery()
     ids = ids.union_all(select(following).select_from(ids).where(ids.c.check_id.is_not(None)))
@@ -156,7 +156,7 @@ def earlier_many(connection: Connection, queries: Wanted) -> dict[str, Sequence[
 
 
 class _BadTimes(NamedTuple):
-    """When each check's measurements are not simply to be learned from: `[start, end)` in microseconds, by check.
+    """The times whose measurements a check does not simply learn from: `[start, end)` in microseconds, by check.
 
     `own` holds planned maintenance and incidents of the check itself or that a person reported on its table, `others`
     incidents of other checks of the table. Two kinds of incidents of the check itself stand apart: `expected` are

@@ -112,7 +112,7 @@ class LastingIncident(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LastNotification:
-    """What a channel was last told about an incident, how bad it was then, and which episode it was of (1 = first)."""
+    """The last notification of a channel about an incident: severity then, and number of the episode (1 = first)."""
 
     incident_id: int
     channel: str
@@ -125,7 +125,7 @@ class LastNotification:
 
 @dataclass(frozen=True, slots=True)
 class ExternalItem:
-    """What an incident is in a service that shows it: a page, a message or a ticket.
+    """An incident's item in a service that shows it: a page, a message or a ticket.
 
     `label` is ours, and written down before anything is sent: by it the service finds what it made, when its answer was
     lost. `target` is the service and the place in it. `begun_at`: when the last try began that may have made it. `item`
@@ -179,7 +179,7 @@ class Silence:
 
 
 class Disabled(NamedTuple):
-    """Why a channel is not used, and since when."""
+    """A disabled channel: the reason, and since when."""
 
     why: str
     at: datetime

@@ -140,14 +140,14 @@ class OutboxWriter(OutboxReader):
     """Statements that write transitions and notifications."""
 
     def settle(self, ids: Iterable[int], at: datetime, decision: Mapping[str, Any]) -> set[int]:
-        """End the waiting of transitions with what was decided; gives the ids of those that still waited.
+        """Settle transitions with the decision; return the ids of those that still waited.
 
         Two who decide on one transition do not both get it: what one of them tells is not told twice.
         """
         return self._set_waiting(ids, {"settled_at": at, "decision": decision})
 
     def postpone(self, ids: Iterable[int], until: datetime, decision: Mapping[str, Any] | None = None) -> set[int]:
-        """Put transitions off, with the decision so far; gives the ids of those that still waited."""
+        """Postpone transitions, with the decision so far; return the ids of those that still waited."""
         decided = {} if decision is None else {"decision": decision}
         return self._set_waiting(ids, {"not_before_at": until, **decided})
 

@@ -28,7 +28,7 @@ _SIZE: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class RememberedPersons:
-    """Whom a release held, and under which subject that is remembered."""
+    """The persons of a release, and the subject under which they are stored."""
 
     subject: str
     release: KnownRelease
@@ -118,7 +118,7 @@ class ReleaseLedger:
 
 @dataclass
 class _Chain:
-    """What the ledger's entries say of facts: the MAC and number of the entry of each, and of remembered persons."""
+    """The facts by the ledger's entries: the MAC and number of the entry of each, and of remembered persons."""
 
     events: dict[int, tuple[str, int]] = field(default_factory=dict)
     persons: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)

@@ -42,7 +42,7 @@ class ReleaseRow(Row, table=True):
 
 
 class ReleasedRowRow(Row, table=True):
-    """Which class a person was in."""
+    """The class that a person was in."""
 
     __tablename__ = "released_row"
     __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
@@ -71,7 +71,7 @@ _TRIPLE: Final = ("attribute", "class_signature", "value")
 
 
 class ReleaseReader(Repository):
-    """What can be asked about releases."""
+    """Queries about releases."""
 
     def subjects(self) -> Sequence[str]:
         """Return the subjects under which releases are remembered."""
@@ -96,7 +96,7 @@ class ReleaseReader(Repository):
 
 
 class ReleaseWriter(ReleaseReader):
-    """What can be written of releases."""
+    """Statements that write releases."""
 
     def begin(self, subject: str, release: KnownRelease) -> int:
         """Start to save a release; return its number.
@@ -176,7 +176,7 @@ _COMPARISON: Final = ReleaseComparisonRow.__table__
 
 
 class ReleaseEventReader(Repository):
-    """What can be asked about decisions and exports."""
+    """Queries about decisions and exports."""
 
     def matching(self, release: str | None = None, kind: ReleaseEventKind | None = None) -> Sequence[ReleaseEvent]:
         """Return the facts about a release, or about all, the oldest first."""
@@ -196,7 +196,7 @@ class ReleaseEventReader(Repository):
 
 
 class ReleaseEventWriter(ReleaseEventReader):
-    """What can be written of decisions and exports."""
+    """Statements that write decisions and exports."""
 
     def add(self, event: ReleaseEvent) -> int:
         """Write a fact, and give its number."""

@@ -34,7 +34,7 @@ from store._open import REVISION_TABLE, migrate, refuse_foreign
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was brought back, and where the store that was there before is kept; None if there was none."""
+    """The restored store, and the file in which the previous one is kept; None if there was none."""
 
     backup: Backup
     kept: Path | None

@@ -97,7 +97,7 @@ class CheckStateRow(Row, table=True):
 
 
 class IncidentRow(Row, table=True):
-    """Where an incident stands: the fold of its events, kept so that a list needs no fold.
+    """The state of an incident: the fold of its events, stored so that a list needs no fold.
 
     `detected_at` is the first episode's, `ended_at` the last one's end (NULL while it lasts). `root` and `merged_into`
     are no foreign keys: retention may take the incident they name and must not rewrite this one.
@@ -216,7 +216,7 @@ class GapRow(Row, table=True):
 
 
 class ProjectRow(Row, table=True):
-    """Whose store this is: one row."""
+    """The project of the store: one row."""
 
     __tablename__ = "project"
     __table_args__ = (CheckConstraint("id = 1", name="one"), STRICT)

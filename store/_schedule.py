@@ -31,7 +31,7 @@ IS_LOOKED_AT: Final = exists().where(_SLOT.c.table_name == _SCHEDULE.c.table_nam
 
 
 class ScheduleReader(Repository):
-    """What can be asked about the schedule."""
+    """Queries about the schedule."""
 
     def clock(self, now: datetime) -> datetime:
         """Return the time that slots and leases go by: the server's on PostgreSQL, `now` on SQLite."""
@@ -107,7 +107,7 @@ class ScheduleReader(Repository):
 
 
 class ScheduleWriter(ScheduleReader):
-    """What can be written about the schedule."""
+    """Statements that write the schedule."""
 
     def keep_time(self, now: datetime) -> int:
         """Save the latest time that was seen, and return the clock's epoch.

@@ -19,7 +19,7 @@ _DISABLED_CHANNELS: Final = select(*columns_of(DisabledChannelRow)).order_by(_DI
 
 
 class SilenceReader(Repository):
-    """What can be asked about silences and channels."""
+    """Queries about silences and channels."""
 
     def all(self, active_at: datetime | None = None) -> list[Silence]:
         """Return the silences that hold at a moment, else all that are known; newest first."""
@@ -36,7 +36,7 @@ class SilenceReader(Repository):
 
 
 class SilenceWriter(SilenceReader):
-    """What can be written about silences and channels."""
+    """Statements that write silences and channels."""
 
     def add(
         self, *, scope: Scope, name: str | None, starts_at: datetime, until: datetime, reason: str, by: str

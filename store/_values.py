@@ -15,7 +15,7 @@ BACKFILL: Final = "backfill-"
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """What a run cost its source, on which day of the project's zone."""
+    """The cost of a run to its source, and its day in the project's zone."""
 
     source: str
     day: date
@@ -25,7 +25,7 @@ class RunCost:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What runs cost: how many, and all they cost together; `volume` is of those whose engine tells."""
+    """The number of runs and their total cost; `volume` is of those whose engine reports it."""
 
     runs: int = 0
     seconds: float = 0.0
@@ -52,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one check found in a run; `reason` if and only if it is unknown."""
+    """The result of one check in a run; `reason` if and only if it is unknown."""
 
     run_id: str
     check_id: str
@@ -89,7 +89,7 @@ class CheckRunTime:
 
 @dataclass(frozen=True, slots=True)
 class IncidentFilter:
-    """Which incidents to give, newest detection first. An empty tuple and None ask for nothing in particular.
+    """A filter of incidents, newest detection first. An empty tuple and None filter nothing.
 
     `since` and `until`: an episode began before `until` and did not end before `since`. `text`: part of the table,
     check id, title or the title's values, whatever the case of its letters.
@@ -145,7 +145,7 @@ class LoggedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows the store holds; `open_incidents` are those not resolved."""
+    """The number of rows in the store; `open_incidents` are those not resolved."""
 
     runs: int
     measurements: int
@@ -180,7 +180,7 @@ class ReleaseEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredComparison:
-    """How the remedies of a release compared last. `digest`: of the release as it was configured then.
+    """The last comparison of the remedies of a release. `digest`: of the release as it was configured then.
 
     `body`: rounded figures as plain data; no value of the table is in it.
     """

@@ -55,7 +55,7 @@ def watermark(context: Context, rows: ir.Table, name: str) -> ir.Column:
 
 
 def bounds(context: Context, name: str, last: Any) -> ir.Table:
-    """Ask, in one row, how far a table goes: `newest`, `nulls` and `below`, the rows below the last watermark.
+    """Return the extent of a table, one row: `newest`, `nulls` and `below`, the rows below the last watermark.
 
     `newest` may be NULL where no row has the last watermark or a later one, though others are there.
     """
@@ -71,7 +71,7 @@ def bounds(context: Context, name: str, last: Any) -> ir.Table:
 
 
 def _bounds_apart(rows: ir.Table, column: ir.Column, last: ir.Value) -> ir.Table:
-    """Ask the same by filters: the engine reads what is new only, and counts all rows from what it knows of files."""
+    """Return the same by filters: the engine reads only what is new, and counts all rows by what it knows of files."""
     since, empty = rows.filter(column >= last), rows.filter(column.isnull())
     newest = since[column.get_name()].max()
     every = rows.aggregate(**{ROWS: rows.count()}).cross_join(empty.aggregate(**{NULLS: empty.count()}))
@@ -133,7 +133,7 @@ def change_table(context: Context, quasi_identifiers: Sequence[str], *, table: s
 
 
 def change_bounds(context: Context, changes: ir.Table, sequence: str, last: int | None) -> ir.Table:
-    """Ask, in one statement: `newest` of the sequence, rows `added` and `removed` since, and the `rows` there are.
+    """Return one row: `newest` of the sequence, rows `added` and `removed` since, and the number of all `rows`.
 
     `nulls` counts changes whose sequence or operation is none.
     """

@@ -41,7 +41,7 @@ Values: TypeAlias = "Callable[[ClassTables, str], ir.Table]"
 
 
 def closeness_of(sensitive: str, limits: Sequence[float], distances: Distances) -> Answer:
-    """Answer how close a sensitive column is, in one row: `rows`, `classes`, `t`, and what `bad_classes` counts.
+    """Return the query of the closeness of a column, one row: `rows`, `classes`, `t`, and what `bad_classes` counts.
 
     The limits are named as Python writes them. Of a table without rows, all but the number of classes are NULL.
     """
@@ -114,7 +114,7 @@ def far_in(hierarchy: Hierarchy, values: Values) -> Distances:
 
 
 def strangers_among(sensitive: str, is_strange: Callable[[ir.Column], ir.BooleanValue], values: Values) -> Answer:
-    """Answer how many values of a column a distance does not know: `strangers`."""
+    """Return the query of the number of values that a distance does not know: `strangers`."""
 
     def answer(tables: ClassTables) -> ir.Table:
         result = values(tables, sensitive)

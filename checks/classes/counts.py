@@ -103,7 +103,7 @@ class PartCounts:
 
 @dataclass(frozen=True, slots=True)
 class KnownCounts:
-    """What a look must know of the counts that are kept.
+    """The part of stored counts that the next run needs.
 
     `state` and `version` say which counts these are. `digest`: of all that was asked. `token`: sealed, how far the look
     came. `rows`: of the table, as far as it came. `parts`: rows by the name of the part.
@@ -119,7 +119,7 @@ class KnownCounts:
 
 @dataclass(frozen=True, slots=True)
 class ClassChange:
-    """What a look found: differences to the counts in `base`, or all counts where that is None.
+    """The result of a run: differences to the counts in `base`, or all counts where that is None.
 
     `added` belongs to no part. The other fields as in `KnownCounts`, after the change. `why`: why all were counted.
     """
@@ -164,7 +164,7 @@ class PersonPairs:
 
 @dataclass(frozen=True, slots=True)
 class ClosedPart:
-    """What is kept of the rows of a table that are no longer read: those whose column lies `before` a time.
+    """The stored counts of rows of a table that are no longer read: those whose column lies `before` a time.
 
     `digest`: of all that was asked. `before`: None where nothing is closed. `newest`: the newest value of the column,
     not after the time of the look. Both are as in UTC, wall clocks and dates too. `figures`: counts, sums and times by
@@ -223,7 +223,7 @@ class Applied(Protocol):
 
 
 class ClassCounts(Protocol):
-    """What may be asked of class counts and releases that outlive a pass; the store keeps them.
+    """Queries about class counts and releases that outlive a run; they are in the store.
 
     A change is applied in two steps, so that no writer is in anybody's way for long: `stage_counts` writes it, in as
     many short transactions as it takes, and then it holds from the moment at which it is settled, in the transaction

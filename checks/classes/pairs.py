@@ -30,7 +30,7 @@ class SignaturePairs:
     def summed(
         cls, first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64], counts: npt.NDArray[np.int64]
     ) -> SignaturePairs:
-        """Take signatures in any order, whatever number of times, with a count each; the counts of one are added."""
+        """Return pairs of signatures, given in any order with a count each; the counts of equal ones are added."""
         import numpy as np
 
         if not len(counts):

@@ -81,7 +81,7 @@ class Population:
         return both.group_by(list(keys.values())).aggregate(**sums)
 
     def sizes(self, tables: ClassTables) -> ir.Table:
-        """Answer how many of the table's classes are of each size in the population.
+        """Count the table's classes by their size in the population.
 
         Columns: `population_size` (F, 0 for a class that the population has not); `rows` and `classes` of that F; and
         `outside`, the rows that cannot be of the population, at least (f - F where that is more than 0). F, rows and
@@ -94,7 +94,7 @@ class Population:
         )
 
     def presence(self, tables: ClassTables) -> ir.Table:
-        """Answer, in one row, with the fields of `checks.risk.Presence`; a sum over no class is NULL."""
+        """Compute, in one row, the fields of `checks.risk.Presence`; a sum over no class is NULL."""
         counts = self.counts(tables)
         covered = counts[_POPULATION] > 0
         share = counts[_ROWS].cast("float64") / counts[_POPULATION].nullif(0).cast("float64")

@@ -89,7 +89,7 @@ class DiversityLimit:
 
 
 def diversity_of(sensitive: str, limits: Sequence[DiversityLimit]) -> Callable[[ClassTables], ir.Table]:
-    """Answer how diverse a sensitive column is, in one row.
+    """Return the query of the diversity of a sensitive column, one row.
 
     `rows`, `classes`; the smallest of all classes: `distinct` values, `entropy` (nats), and for each c in the limits
     `recursive:C`, the largest l of (c, l)-diversity; for each limit what `bad_classes` counts. All but the counts of

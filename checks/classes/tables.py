@@ -62,7 +62,7 @@ class ClassTables:
 
 
 def sizes_of(tables: ClassTables) -> ir.Table:
-    """Answer how many classes there are of each size: columns `size`, `classes`."""
+    """Count the classes of each size: columns `size`, `classes`."""
     classes = tables.classes
     return classes.group_by(SIZE).aggregate(classes=classes.count())
 
@@ -76,14 +76,14 @@ MOST_PATTERNS: Final = 12
 
 
 def patterns_of(tables: ClassTables) -> ir.Table:
-    """Answer in which combinations columns are NULL: `pattern` (bit i: column i is NULL), `classes`, `rows`."""
+    """Count the combinations in which columns are NULL: `pattern` (bit i: column i is NULL), `classes`, `rows`."""
     classes = tables.classes
     flagged = classes.select(pattern=_pattern(tables), size=classes[SIZE])
     return flagged.group_by("pattern").aggregate(classes=flagged.count(), rows=flagged["size"].sum().cast("int64"))
 
 
 def values_of(quasi_identifier: str) -> Callable[[ClassTables], ir.Table]:
-    """Answer which values a column of text has, at most one more than `MOST_VALUES`: `value`."""
+    """Return the values of a column of text, at most one more than `MOST_VALUES`: `value`."""
 
     def answer(tables: ClassTables) -> ir.Table:
         result = tables.classes.select(value=tables.classes[tables.key(quasi_identifier)])
@@ -93,7 +93,7 @@ def values_of(quasi_identifier: str) -> Callable[[ClassTables], ir.Table]:
 
 
 def sizes_with(merged: Mapping[str, Mapping[str, str]]) -> Callable[[ClassTables], ir.Table]:
-    """Answer how many classes there are of each size when other spellings count as one: `size`, `classes`.
+    """Count the classes of each size when other spellings count as one: `size`, `classes`.
 
     `merged`: per quasi-identifier, the spellings to replace and what with.
     """
@@ -112,7 +112,7 @@ def sizes_with(merged: Mapping[str, Mapping[str, str]]) -> Callable[[ClassTables
 
 
 def sizes_as_wildcards(patterns: Sequence[int]) -> Callable[[ClassTables], ir.Table]:
-    """Answer how many records could be meant by each, if a NULL on either side fits every value: `size`, `classes`.
+    """Count how many records each one could be, if a NULL on either side fits every value: `size`, `classes`.
 
     `size` counts the records that fit a record, itself included, and `classes` the classes of such records. Fitting is
     not transitive, so these are no classes of their own. `patterns`: which combinations of missing columns there are.
@@ -126,7 +126,7 @@ def sizes_as_wildcards(patterns: Sequence[int]) -> Callable[[ClassTables], ir.Ta
 
 
 def sizes_without(quasi_identifier: str) -> Callable[[ClassTables], ir.Table]:
-    """Answer how many classes there are of each size if one quasi-identifier were not known: `size`, `classes`."""
+    """Count the classes of each size if one quasi-identifier were not known: `size`, `classes`."""
 
     def answer(tables: ClassTables) -> ir.Table:
         others = [key for key in tables.keys if key != tables.key(quasi_identifier)]

@@ -73,7 +73,7 @@ def _of_sql(execution_engine: SqlAlchemyExecutionEngine, **given: Any) -> Measur
 
 
 class CheckMetric(TableMetricProvider):
-    """What a check measures of a batch."""
+    """The measurement of a check on a batch."""
 
     metric_name = METRIC
     value_keys = ("check", "columns", "as_of")

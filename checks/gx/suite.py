@@ -41,7 +41,7 @@ class NotASuiteError(CheckError):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a person should know of one check or expectation."""
+    """A remark on one check or expectation."""
 
     name: str
     text: str

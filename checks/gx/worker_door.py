@@ -233,7 +233,7 @@ def _result(batch: Any, expectation: Any, result_format: str | Mapping[str, Any]
 
 
 def _counts(name: str, result: Mapping[str, Any]) -> Mapping[str, int | None]:
-    """Take the counts out of a result and leave its values."""
+    """Return the counts of a result without its values."""
     violations = result.get("unexpected_count")
     if snake_case(name) == "unexpected_rows_expectation":
         violations = result.get("observed_value")

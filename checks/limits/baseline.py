@@ -134,7 +134,7 @@ def spacing_of(looks: Sequence[TimedValue]) -> timedelta | None:
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """How far values were from what was usual in other weeks.
+    """The distances of values from the usual ones of other weeks.
 
     `centre` is what is usual now, None where the slot has too few values; `slot_values`: how many it has, `values`: how
     many there are of all slots. Residuals and `centre` are logarithms where `is_ratio`. `unanswered` has the residual

@@ -35,7 +35,7 @@ _MOST_OFTEN: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class LimitRule:
-    """How a limit is to be learned.
+    """The parameters by which a limit is learned.
 
     `per_day` is the promise in alarms a day, for this number alone; None with `sigma`, the robust standard deviations
     that are allowed by hand. `floor` is the smallest standard deviation that is believed, in units of the number.
@@ -67,7 +67,7 @@ class LearnedLimit:
 
 @dataclass(frozen=True, slots=True)
 class MissingHistory:
-    """How much history is missing before a limit can be learned: looks, and how long they take; None if unknown."""
+    """The history that is missing before a limit can be learned: looks, and how long they take; None if unknown."""
 
     looks: int
     length: timedelta | None

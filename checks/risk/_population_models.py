@@ -29,7 +29,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Maximum:
-    """Where a likelihood is largest; `problem` says if it is at a bound or was not found, None for neither."""
+    """The maximum of a likelihood; `problem` says if it is at a bound or was not found, None for neither."""
 
     outer: float
     inner: float

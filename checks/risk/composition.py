@@ -29,7 +29,7 @@ _TRIPLE = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Composition:
-    """How large the groups are that remain when two releases are intersected.
+    """The sizes of the groups that remain when two releases are intersected.
 
     `groups`: for each person who is in both, int64 of shape (persons,), how many people are alike with the person in
     both, the person included; the smallest number where somebody has several rows. `wanted`: the k that is asked for.

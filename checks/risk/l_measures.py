@@ -22,7 +22,7 @@ _SMALLEST_PART: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What breaks a limit: how many classes, and how many records are in them."""
+    """The number of classes that break a limit, and of the records in them."""
 
     records: int
     classes: int

@@ -62,7 +62,7 @@ class PopulationModel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PopulationEstimate:
-    """What one model says. Every number is finite.
+    """The estimates of one model. Every number is finite.
 
     `population_uniques`: rows of the population that are unique in it (U). `fraction_of_population`: U/N.
     `p_unique_given_sample_unique`: the chance that a row that is unique in the sample is so in the population, 0 to 1;
@@ -81,7 +81,7 @@ class PopulationEstimate:
 
 @dataclass(frozen=True, slots=True)
 class PopulationUniqueness:
-    """How many rows are unique in the sample, and how many in the population by each model.
+    """The number of rows that are unique in the sample, and in the population by each model.
 
     `population_size`: N. `sampling_fraction`: n/N, above 0 up to 1. `sample_unique_fraction`: f1/n. `dis`: the
     probability that a match with a row that is unique in the sample is right; None where no row is unique in it and no

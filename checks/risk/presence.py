@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PresenceBounds:
-    """How sure one can be of a person of the population that the table has, or has not, a row of that person.
+    """Bounds on the probability that the table has a row of a person of the population (delta-presence).
 
     `delta_min`, `delta_max`: the smallest and largest share f/F of a class of the population that is in the table, 0 to
     1; both None without population. `outside`: rows of the table that cannot be of the population, at least; with any,
@@ -34,7 +34,7 @@ class PresenceBounds:
 
 @dataclass(frozen=True, slots=True)
 class JournalistRisk:
-    """How likely a record is found with the right person of the population, by someone who does not know who is in.
+    """The probability that a record is linked to the right person of the population (journalist risk).
 
     `highest`: 1 / the smallest F of a class that the table has. `average`: the mean of 1/F over the rows. `at_risk`:
     rows whose F is below k. All None without rows, and if some rows (`outside`, at least so many) are not of the

@@ -21,7 +21,7 @@ WIDTH: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Linkage:
-    """How many can be linked to one and only one of the other side.
+    """The number of records that can be linked to exactly one of the other table.
 
     `rows`: how many were looked at, rows of the table or, with an entity, persons of the auxiliary table. `candidates`:
     how many of them have so many matches on the other side, ascending, 0 included; the counts add up to `rows`.

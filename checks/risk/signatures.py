@@ -81,7 +81,7 @@ def siphash_128(words: Sequence[Words], key: bytes) -> tuple[Words, Words]:
 
 
 def _mix(state: Sequence[Words], scratch: Words, rounds: int) -> None:
-    """Do rounds on the state, in place."""
+    """Apply the rounds to the state, in place."""
     a, b, c, d = state
     for _ in range(rounds):
         _cross(a, b, scratch, 13)

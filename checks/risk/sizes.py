@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassSizes:
-    """How many equivalence classes there are of each size (an equivalence class: rows alike in the quasi-identifiers).
+    """The number of equivalence classes of each size (an equivalence class: rows alike in the quasi-identifiers).
 
     `sizes`: the sizes that occur, int64 of shape (s,), at least 1, ascending, each once. `classes`: how many classes
     have that size, int64 of shape (s,), at least 1. A table without rows has none.
@@ -121,7 +121,7 @@ STEPS: Final = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1000)
 
 @dataclass(frozen=True, slots=True)
 class KAnonymity:
-    """How well records hide among others that are alike in the quasi-identifiers. Figures of no record are None.
+    """k-anonymity: how many records share their quasi-identifier values. Figures of no record are None.
 
     `k`: the size of the smallest class. `highest_risk`: 1/k, the prosecutor risk of the record that is easiest to find:
     an attacker who knows that the person is in the table guesses right so often. `average_risk`: classes/rows, the mean

@@ -18,7 +18,7 @@ MOST_SUBSETS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well a set of columns tells the rows of a table apart. Shares of no row, or no pair of rows, are None.
+    """How many rows, and pairs of rows, a set of columns distinguishes. Shares of no row, or no pair of rows, are None.
 
     `uniques`: rows that are alone. `distinction`: distinct combinations per row. `separation`: the share of all pairs
     of rows that differ in at least one of the columns. Both from 0 (all alike) to 1 (all different).
@@ -36,7 +36,7 @@ class Separation:
 
     @classmethod
     def of_sizes(cls, sizes: ClassSizes) -> Separation:
-        """Take the sizes of the classes."""
+        """Compute it from the sizes of the classes."""
         counts = zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)  # Python's whole numbers are exact
         alike = sum(size * (size - 1) * classes for size, classes in counts)
         return cls.of(rows=sizes.rows, classes=sizes.count, uniques=sizes.uniques, alike=alike)

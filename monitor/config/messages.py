@@ -164,7 +164,7 @@ def _word_value(errors: Sequence[ErrorDetails], node: Node, path: Sequence[str |
 
 
 def _word_own(text: str, node: Node, name: str | None) -> Problem:
-    """Word an error of our own value types and models."""
+    """Return the problem for an error of our own value types and models."""
     if node.masked is not None and isinstance(node.value, str) and node.value:
         text = text.replace(node.value, MASK)
     place = node.place

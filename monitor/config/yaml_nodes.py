@@ -40,7 +40,7 @@ _LONGEST_NUMBER = 300
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands; line and column count from 1."""
+    """A place in a file; line and column count from 1."""
 
     file: str
     line: int

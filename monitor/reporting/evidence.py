@@ -39,7 +39,7 @@ from store import ReleaseEvent, Spending
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What is known at a moment (`as_of`).
+    """The data of a report as of a moment (`as_of`).
 
     spans: all episodes of incidents that touch the periods of the trend.
     pricing: None where no rate is configured.

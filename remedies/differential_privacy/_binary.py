@@ -140,7 +140,7 @@ class BinaryMechanism:
 
     @classmethod
     def restore(cls, state: Mapping[str, object]) -> BinaryMechanism:
-        """Go on with a stored state.
+        """Return the mechanism of a stored state.
 
         Raises:
             Misfit: it is not what `state` gave.

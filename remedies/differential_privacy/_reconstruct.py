@@ -117,7 +117,7 @@ def project(counts: Floats, total: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IterationResult:
-    """What iterative Bayes came to, of several tables at once: `estimates` (tables, V1, ..., Vd), and how, of each."""
+    """The result of iterative Bayes, of several tables at once: `estimates` (tables, V1, ..., Vd), and how, of each."""
 
     estimates: Floats
     iterations: npt.NDArray[np.int64]
@@ -127,7 +127,7 @@ class IterationResult:
 def bayes(
     values: Floats, factors: Sequence[Factor], *, stop: int | Literal["discrepancy"], most: int = _MOST
 ) -> IterationResult:
-    """Do what `reconstruct` says of `bayes`, of several tables at once: (tables, V1, ..., Vd).
+    """Estimate as `reconstruct` does with `bayes`, for several tables at once: (tables, V1, ..., Vd).
 
     Raises:
         Misfit: a table holds records where the matrix lets nothing come out.

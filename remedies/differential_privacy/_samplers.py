@@ -145,7 +145,7 @@ def many_discrete_laplace(scale: int | Fraction, count: int) -> Integers:
 
 
 def _batch(scale: Fraction, count: int) -> Integers:
-    """Draw some, as many as come out of about twice as many tries as are wanted: which try fails is no secret."""
+    """Draw the values of about twice `count` tries: which try fails is no secret."""
     parts = many_below(scale.numerator, 2 * count + 16)
     parts = parts[unit_coins(parts, scale.numerator)]
     wholes = np.zeros(parts.size, dtype=np.uint64)

@@ -96,7 +96,7 @@ class SparseVector:
 
     @classmethod
     def restore(cls, state: Mapping[str, object]) -> SparseVector:
-        """Go on with a stored state.
+        """Return the mechanism of a stored state.
 
         Raises:
             Misfit: it is not what `state` gave.

@@ -29,7 +29,7 @@ class Accounting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a batch of equal answers costs together, in nano-epsilon, by three ways to add up.
+    """The total cost of a batch of equal answers, in nano-epsilon, by three compositions.
 
     `basic` holds with certainty; `advanced` and `zcdp` hold but for the probability delta.
     """
@@ -143,7 +143,7 @@ def _nano(loss: Fraction) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WindowBudget:
-    """What any `window` consecutive steps of a stream may cost: `bound`, in nano units of one accounting.
+    """The budget of any `window` consecutive steps of a stream: `bound`, in nano units of one accounting.
 
     For releases of their own noise at each step, such as a histogram a day: a person whose events lie within so many
     steps loses at most the bound, though the stream never ends (w-event privacy; Kellaris et al. 2014).

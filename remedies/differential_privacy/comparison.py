@@ -102,7 +102,7 @@ class ComparisonAtEpsilon:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a table's counts are worth at each epsilon. `runs`: how many tables were simulated, 0: none."""
+    """The error of a table's counts at each epsilon. `runs`: how many tables were simulated, 0: none."""
 
     shape: tuple[int, ...]
     rows: int

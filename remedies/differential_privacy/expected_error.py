@@ -23,7 +23,7 @@ _QUARTERS: Final = (25, 50, 75)
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """How far a table of counts is from the truth, in records.
+    """The error of a table of counts, in records.
 
     `rms_l2`: the root of the mean squared L2 distance over all cells; `bias_l2`: the distance of the mean. `quartiles`:
     of the root mean squared errors of single cells, lower quartile, median, upper quartile; `worst_cell`: the place of

@@ -76,7 +76,7 @@ class BudgetBalance:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What an answer costs, asked for before the data is looked at.
+    """The cost of an answer, charged before the data is read.
 
     `request_id`: whoever asks again under the same one gets the answer that was stored; it cannot be used for anything
     else. `request`: all that is asked, as plain data: words of the configuration, nothing of the data set's rows.
@@ -172,7 +172,7 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a walk over a whole ledger found: how many entries, up to which the anchor vouches for them, and flaws."""
+    """The result of an audit of a whole ledger: the number of entries, the last anchored one, and flaws."""
 
     entries: int
     anchored: int | None

@@ -40,7 +40,7 @@ CODE: Final = "randomise-1"
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """What a table was randomised with: the proof of its epsilon, as plain data, without anything of the table.
+    """The mechanism that randomised a table: the proof of its epsilon, as plain data, without anything of the table.
 
     `domains`: by column, what its value could have been; the order is that of the matrix. `others`: by column, what
     values outside its domain and NULL were taken for, before anything was drawn. `ranges`: by column of numbers, the

@@ -27,7 +27,7 @@ class Adjacency(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How far neighbours lie apart at most: `l1`, for discrete Laplace noise, and the square of L2, for zCDP."""
+    """The largest distance of neighbours: `l1`, for discrete Laplace noise, and the square of L2, for zCDP."""
 
     l1: int
     l2_squared: int

@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class FigureChange:
-    """How a column of figures has changed, over the lines that both results have.
+    """The change of a column of figures, over the lines that both results have.
 
     `cells`: how many there are with a number on both sides. `mean`, `largest`: of |after - before| / |before|; of
     something that was 0 before it is `math.inf`, or 0 if it still is; None without a cell. `vanished`, `appeared`:
@@ -39,7 +39,7 @@ class FigureChange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultChange:
-    """How the result of a query has changed.
+    """The change of the result of a query.
 
     `keys`: the columns by which lines are found again. `vanished`, `appeared`: lines that only the first or only the
     second result has. `lines`: one for each line of either result, in the order of the first and then the second: the

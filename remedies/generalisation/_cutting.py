@@ -184,7 +184,7 @@ def propose(
 
 @compiled
 def cut_up(order: Whole, starts: Whole, ends: Whole, sides: Whole, part: Whole) -> tuple[Whole, Whole]:
-    """Put each part's combinations in the order of their sides, and return where the new parts begin and end."""
+    """Sort each part's combinations by their sides, and return where the new parts begin and end."""
     many = 0
     for number in range(len(starts)):
         many += sides[number]
@@ -304,7 +304,7 @@ def spanned(domain: ColumnFrequencies, codes: Whole, *, numeric: bool) -> Spanne
 
 
 def packed(columns: Sequence[SpannedColumn]) -> CutColumns:
-    """Put columns into the arrays that kernels read."""
+    """Pack columns into the arrays that kernels read."""
     most = max(len(column.nodes) for column in columns)
     start = np.zeros((len(columns), most), dtype=np.int64)
     at = 0

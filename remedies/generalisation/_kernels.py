@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 
 
 class Layout(NamedTuple):
-    """Where each column stands in a key, and what its leaves become.
+    """The position of each column in a key, and the labels of its leaves by level.
 
     `word`, `shift`, `mask`: of shape (columns,). `above`: for each column and level the first leaf of each leaf's
     label, one after the other, beginning at `start` (columns, levels); the level after the highest leaves it out.
@@ -107,7 +107,7 @@ def clear(slots: npt.NDArray[np.int32], rows: int) -> np.uint64:
 def roll(
     layout: Layout, finer: Keys, columns: Whole, levels: Whole, coarser: Keys, slots: npt.NDArray[np.int32]
 ) -> int:
-    """Let columns go up to levels, add up the classes that become alike, and return how many are left.
+    """Raise columns to levels, add up the classes that become alike, and return how many are left.
 
     `coarser` is written; it may be what is read, since no class is written before it is read.
     """
@@ -149,7 +149,7 @@ def roll_up(layout: Layout, classes: Keys, columns: Whole, levels: Whole) -> Key
 
 @compiled
 def walk_on(layout: Layout, sets: Sets, walk: Walk, quota: int, stop: bool, every: bool, measure: int) -> int:
-    """Go on until a node holds (if `stop`), the walk is over, or `quota` classes were read; return the node, or why.
+    """Continue until a node holds (if `stop`), the walk is over, or `quota` classes were read; return the node, or why.
 
     A node comes after all that it generalises. Where one of these holds, it holds too (the generalisation property of
     Incognito), and is not looked at unless `every` node that holds is wanted.

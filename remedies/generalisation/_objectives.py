@@ -86,7 +86,7 @@ def _steps(frequencies: Frequencies) -> Objective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """What cells of a column cost.
+    """The loss of the cells of a column.
 
     `all_rows` (levels,): all rows together. `more` (levels, leaves): what a suppressed row costs beside that.
     """

@@ -236,7 +236,7 @@ class Walker:
         self._walk.best[:] = value, value + _NOISE * abs(value), steps
 
     def go_on(self, *, stop: bool = False, every: bool = False, measure: int = NO_BOUND) -> int:
-        """Go on: give the node that holds and at which it stopped, PAUSED to look at the clock, or ENDED."""
+        """Continue; return the node that holds and at which it stopped, PAUSED to read the clock, or ENDED."""
         return int(walk_on(self._layout, self._sets, self._walk, _QUOTA, stop, every, measure))
 
 

@@ -46,7 +46,7 @@ class NodeMeasures:
         return measured(every, levels, node.sizes[~node.broken], k=self._k, numeric=self._numeric)
 
     def _cells(self, place: int, level: int, whole: Whole) -> ReleasedCells:
-        """Put together the cells of a column. `whole`: the combinations that are suppressed."""
+        """Return the released cells of a column. `whole`: the combinations that are suppressed."""
         frequencies, total = self._frequencies, self._margins[place]
         if (place, level) not in self._columns:
             leaves = np.arange(len(total))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Datafly:
-    """What Datafly came to. It is no optimum: what it raised early it never lowers, and better nodes may hold.
+    """The result of Datafly. It is no optimum: a level raised early is never lowered, and better nodes may hold.
 
     `recoding`: the node and the rows to suppress. `raised`: the columns in the order in which they went up a level.
     """

@@ -144,7 +144,7 @@ def generalisations(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LatticeWalk:
-    """What a walk through the whole lattice begins with, once parts of the columns have ruled out what they can.
+    """The start of a walk through the whole lattice, after subsets of the columns have ruled out nodes.
 
     `order`: the table's columns as the walk has them. `most`: rows that may be suppressed.
     """
@@ -189,11 +189,11 @@ class LatticeWalk:
         return result
 
     def look(self, walker: Walker, node: int) -> NodeClasses:
-        """Look at the node at which a walk has stopped."""
+        """Return the classes of the node at which a walk has stopped."""
         return self.look_at(walker.lattice.levels(np.array([node]))[0], walker.frequency_set)
 
     def look_at(self, walked: Whole, classes: Keys) -> NodeClasses:
-        """Look at a node by its levels, in the order of the walk, and its frequency set."""
+        """Return the classes of a node by its levels, in the order of the walk, and its frequency set."""
         leaves = self.levels(leaves_of(self.ground.layout, classes))
         return self.judge.look(self.levels(walked), leaves, classes[:, -1].astype(np.int64))
 
@@ -219,7 +219,7 @@ def _check_question(frequencies: Frequencies, k: int, suppression_limit: float) 
 def _in_column_order(
     search: LatticeWalk, walker: Walker, holds: npt.NDArray[np.bool_], *, complete: bool, seconds: float
 ) -> Generalisations:
-    """Put nodes into the order of the table's columns."""
+    """Return the nodes in the order of the table's columns."""
     grid = np.ascontiguousarray(holds.reshape(walker.lattice.shape).transpose(np.argsort(search.order)))
     nodes = np.flatnonzero(grid)
     return Generalisations(

@@ -34,7 +34,7 @@ def _share(value: object) -> object:
 
 
 def _short(name: str) -> BeforeValidator:
-    """Let a bare number stand for the one thing that has to be said."""
+    """Accept a bare number for the one required field."""
 
     def read(value: object) -> object:
         return {name: value} if isinstance(value, int | float | str) and not isinstance(value, bool) else value

@@ -61,7 +61,7 @@ class Judge:
         self._questions = [_question(frequencies, criterion) for criterion in criteria]
 
     def look(self, levels: Whole, leaves: Whole, counts: Whole) -> NodeClasses:
-        """Look at a node. `leaves` (classes, columns), `counts` (classes,): its classes, sensitive values aside."""
+        """Return the verdict on a node; `leaves` (classes, columns), `counts` (classes,), without sensitive values."""
         if not self.asks:
             broken = counts < self._k
             return NodeClasses(levels, counts, broken, leaves[broken])

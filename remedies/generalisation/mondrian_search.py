@@ -157,6 +157,6 @@ def _cut(counts: Whole, columns: CutColumns, k: int, limits: _Limits, progress: 
 
 
 def _places(starts: Whole, ends: Whole) -> Whole:
-    """Put stretches behind each other."""
+    """Return the places of consecutive stretches."""
     sizes = ends - starts
     return np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))

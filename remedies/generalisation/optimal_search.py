@@ -146,7 +146,7 @@ def _better(best: _Best | None, search: LatticeWalk, goal: Objective, node: Node
 
 
 def _descend(search: LatticeWalk, goal: Objective) -> _Best | None:
-    """Go down from the top, each time to the best node one step below, until none is better."""
+    """Descend from the top, each time to the best node one step below, until none is better."""
     at = np.array(search.candidates.shape, dtype=np.int64) - 1
     best = _look(search, goal, at, None) if search.candidates[tuple(at)] else None
     better = best

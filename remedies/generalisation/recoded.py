@@ -79,7 +79,7 @@ def _of_column(column: RecodedColumn, leaves: npt.NDArray[np.int64]) -> tuple[Ma
 
 @dataclass(frozen=True, slots=True)
 class ChosenLevels:
-    """What becomes of a table, and what there is to say about how that was found."""
+    """The recoding that was chosen for a table, and figures of its search."""
 
     recoding: Recoding
     figures: Mapping[str, Json]

@@ -59,7 +59,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecodedColumn:
-    """What became of a column. `numbers` int64 (combinations,): the label of each combination."""
+    """A column after recoding. `numbers` int64 (combinations,): the label of each combination."""
 
     domain: ColumnFrequencies
     labels: Labels
@@ -94,7 +94,7 @@ class RecodedColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recoding:
-    """What a generalisation made of a frequency table.
+    """The result of generalising a frequency table.
 
     `columns`: in the order of the quasi-identifiers. `suppressed` bool (combinations,): these rows do not leave.
     `levels`: of the node, None of a local recoding, where a value has several labels.

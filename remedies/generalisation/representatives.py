@@ -58,7 +58,7 @@ class ReleasedCells:
 
 
 def cells_of(recoding: Recoding, place: int) -> ReleasedCells:
-    """Put together the cells of the column at a place."""
+    """Return the released cells of the column at a place."""
     frequencies, column = recoding.frequencies, recoding.columns[place]
     codes, leaves = frequencies.codes[:, place], len(column.domain.values)
     suppressed = recoding.suppressed

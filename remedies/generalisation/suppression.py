@@ -34,7 +34,7 @@ Pattern: TypeAlias = tuple[int, ...]
 
 
 class Blanks:
-    """Which cells are blanked so far, and which combinations are still in too small a class."""
+    """The cells that are blanked so far, and the combinations that are still in too small a class."""
 
     def __init__(self, frequencies: Frequencies, k: int, criteria: Sequence[Criterion]) -> None:
         self._frequencies, self._k = frequencies, k
@@ -75,7 +75,7 @@ class Blanks:
         return Recoding(self._frequencies, columns, self.open.copy())
 
     def holds(self, recoding: Recoding) -> bool:
-        """Look at the classes of a result again."""
+        """Check whether all classes of a result hold the limits."""
         released = np.flatnonzero(~recoding.suppressed)
         return not self._broken(recoding.classes()[released], released).any()
 
@@ -205,7 +205,7 @@ def blank_cells(
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """How it was hidden why classes are missing. `recoding`: with the classes that are suppressed besides.
+    """Further classes suppressed, to hide why classes are missing. `recoding`: with these suppressed too.
 
     `for_values`: classes of k or more that are suppressed for their sensitive values; `besides`: classes that hold and
     are suppressed with them, `rows`: the rows of these. All 0 where no class was suppressed for its values.

@@ -58,7 +58,7 @@ class CellUtilities:
 
 @dataclass(frozen=True, slots=True)
 class Utilities:
-    """What a recoding has lost.
+    """The information loss of a recoding.
 
     `discernibility`: each released row costs the size of its class, each suppressed one the size of the table (Bayardo
     & Agrawal 2005, equation 1). `average_class_size`: released rows / classes; `class_size_by_k`: that / k (LeFevre,
@@ -119,7 +119,7 @@ def measured(
     numeric: Collection[str],
     representative: Representative = "midpoint",
 ) -> Utilities:
-    """Do as `utilities` does, with the cells of each column and the classes' `sizes` (classes,) put together already.
+    """Compute `utilities` from the cells of each column and the classes' `sizes` (classes,) put together already.
 
     `levels`: of the node, None of a local recoding. `numeric`: the columns that hold numbers.
     """

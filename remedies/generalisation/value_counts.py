@@ -13,7 +13,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """How many distinct numbers a column has: `every` one, those that the top joins, and those that the bottom does."""
+    """The number of distinct numbers of a column: `every` one, those joined by the top, those joined by the bottom."""
 
     every: int
     above: int = 0
@@ -22,7 +22,7 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True)
 class CodedCells:
-    """Which cells of some rows of a column read otherwise now, and which ones the top and the bottom have: (rows,)."""
+    """Masks (rows,) of the cells of a column that are changed, and that lie above the top or below the bottom."""
 
     changed: Mask
     above: Mask

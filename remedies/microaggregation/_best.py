@@ -144,7 +144,7 @@ _GAMMAS: Final = (0.2, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """When to stop. `sweeps`: after exactly so many. `late`: says after each sweep whether time is over."""
+    """Limits of the search. `sweeps`: after exactly so many. `late`: says after each sweep whether time is over."""
 
     sweeps: int | None
     late: Callable[[], bool] | None
@@ -153,7 +153,7 @@ class SearchLimits:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What the search found."""
+    """The result of the search."""
 
     labels: Labels
     tried: tuple[Attempt, ...]

@@ -12,7 +12,7 @@ from remedies._errors import Misfit
 
 
 def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Take a table of numbers as (n, d) float64.
+    """Return a table of numbers as (n, d) float64.
 
     Args:
         X: (n, d), or (n,) for one column: an array, nested lists, a pandas frame or series; booleans, integers or
@@ -81,7 +81,7 @@ def _name(X: Any, column: int) -> str:
 
 
 def whole(number: SupportsIndex, *, name: str) -> int:
-    """Take a whole number.
+    """Return a whole number.
 
     Raises:
         Misfit: it is not a whole number.
@@ -95,7 +95,7 @@ def whole(number: SupportsIndex, *, name: str) -> int:
 
 
 def finite(number: object, *, name: str) -> float:
-    """Take a finite number.
+    """Return a finite number.
 
     Raises:
         Misfit: it is not a number, or not finite.
@@ -108,7 +108,7 @@ def finite(number: object, *, name: str) -> float:
 
 
 def group_size(k: SupportsIndex, *, records: int) -> int:
-    """Take the smallest allowed group size.
+    """Return the smallest allowed group size.
 
     Raises:
         Misfit: k is not a whole number of at least 2, or there are fewer than k records.
@@ -122,7 +122,7 @@ def group_size(k: SupportsIndex, *, records: int) -> int:
 
 
 def order(path: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
-    """Take a path: an order that visits every record once.
+    """Return a path: an order that visits every record once.
 
     Raises:
         Misfit: it is not a permutation of 0..n-1.
@@ -134,7 +134,7 @@ def order(path: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
 
 
 def groups_of(labels: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
-    """Take labels: one whole number per record; equal numbers are one group.
+    """Return labels: one whole number per record; equal numbers are one group.
 
     Raises:
         Misfit: not one whole number per record.

@@ -33,7 +33,7 @@ class Leaves(NamedTuple):
 
 @inner
 def leaves_of(points: npt.NDArray[np.float32], records: npt.NDArray[np.int64]) -> Leaves:
-    """Put records (numbers of rows of points (n, d)) into leaves."""
+    """Return the leaves of records (numbers of rows of points (n, d))."""
     n, d = points.shape
     order = records.copy()
     _by_leaf(points, order)
@@ -95,7 +95,7 @@ def _widest(points: npt.NDArray[np.float32], records: npt.NDArray[np.int64]) -> 
 
 @inner
 def take_out(leaves: Leaves, i: int) -> int:
-    """Take record i out; return the leaf in which it was."""
+    """Remove record i; return the leaf in which it was."""
     leaf, slot = leaves.leaf_of[i], leaves.slot_of[i]
     last = leaves.filled[leaf] - 1
     leaves.filled[leaf] = last

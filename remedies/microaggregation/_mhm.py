@@ -89,7 +89,7 @@ def mhm_labels(scores: npt.NDArray[np.float64], path: npt.NDArray[np.int64], k: 
 
 @inner
 def _joined(mean: npt.NDArray[np.float64], record: npt.NDArray[np.float64], share: float) -> float:
-    """Let one more record join a group: move the mean, return what the squared error grows by (Welford)."""
+    """Add a record to a group: move the mean, return what the squared error grows by (Welford)."""
     a, b, c, e = 0.0, 0.0, 0.0, 0.0  # four sums side by side: the processor need not wait for one
     d = mean.size
     j = 0

@@ -115,7 +115,7 @@ def _least(
 
 @reordered_within
 def _slide(key: np.int32, near: npt.NDArray[np.int32]) -> None:
-    """Put a key in its place among those that are less, if it is less than the last."""
+    """Insert a key among those that are less, if it is less than the last."""
     if key >= near[near.size - 1]:
         return
     for slot in range(near.size):

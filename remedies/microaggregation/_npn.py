@@ -53,7 +53,7 @@ def _identical(values: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) 
 
 @compiled
 def with_identical(path: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Let every record of a path be followed by those identical to it, in ascending order.
+    """Return a path in which each record is followed by those identical to it, in ascending order.
 
     Args:
         path: (m,) the records i with first[i] == i.
@@ -192,7 +192,7 @@ def _nearest(table: _Table, leaves: Leaves, search: _Search, at: int, home: int)
 
 @inner
 def _look(table: _Table, leaves: Leaves, search: _Search, at: int, leaf: int, many: int) -> int:
-    """Look into a leaf; return how many records have been near by now."""
+    """Search a leaf; return how many records have been near by now."""
     square = search.square
     if not leaf_squares(leaves.block[leaf], table.points[at], search.limit[0], square):
         return many
@@ -227,7 +227,7 @@ def _queue(search: _Search) -> int:
 
 @inner
 def _sink(search: _Search, waiting: int, root: int) -> None:
-    """Let the leaf at a place of the heap sink to where it belongs."""
+    """Sift the leaf at a place of the heap down."""
     box, heap = search.box, search.waiting
     leaf = heap[root]
     child = 2 * root + 1

@@ -138,7 +138,7 @@ def _at_most(left: float, right: float) -> float:
 def _swap(
     X: Records, member: Numbers, size: Numbers, centre: Records, work: Distances, partner: Numbers, a: int, b: int
 ) -> float:
-    """Do the swaps that were found, best first, each as long as it still gains; return what was gained."""
+    """Apply the swaps, best first, each as long as it still gains; return the gain."""
     both = 1.0 / size[a] + 1.0 / size[b]
     total = 0.0
     while True:
@@ -250,7 +250,7 @@ def chains(bench: BlockState) -> float:
 
 @reordered_inner
 def _chain(bench: BlockState, a: int, i: int, b: int, gain: float, leave: float) -> float:
-    """Let the i-th member of a go to b, and others take its place, if all that gains; return what was gained."""
+    """Move the i-th member of a to b, and others to its place, if all that gains; return the gain."""
     X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
     scale = 2 * gain + leave
     keep(bench, a)

@@ -189,7 +189,7 @@ def introduce(bench: BlockState, a: int, new: int) -> None:
 
 @reordered_inner
 def _list(bench: BlockState, b: int, new: int) -> None:
-    """Put a new group at the end of b's neighbours, unless it is among them."""
+    """Append a new group to b's neighbours, unless it is among them."""
     last = 0
     for slot in range(bench.near.shape[1]):
         if bench.near[b, slot] == new:

@@ -138,7 +138,7 @@ _STALLED: Final = 4e-4  # of the sum of squares: a sweep that gains less is the 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scheme:
-    """How columns become coordinates, and how each stage cuts the table.
+    """The scaling of columns to coordinates, and the cuts of each stage.
 
     `middle` and `scale`, (d,): what is subtracted, and what divides; a column that does not vary has scale 0.
     `axes`, (d, d): what rotates, so that the first coordinates hold most of every distance.

@@ -105,7 +105,7 @@ Partition: TypeAlias = "Callable[[Floats, int], Microaggregation]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouped:
-    """What is given out. `labels` (n,); `codes` and `missing` (n, d); one result a block, in the blocks' order."""
+    """The output of grouping. `labels` (n,); `codes` and `missing` (n, d); one result a block, in the blocks' order."""
 
     labels: Labels
     codes: Floats

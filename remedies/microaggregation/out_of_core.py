@@ -26,7 +26,7 @@ _HEAD: Final = 2  # columns before the values: the row's number, its group
 
 @dataclass(slots=True)
 class GroupingResult:
-    """What was found while grouping. By column, (d,): `lost` and `total` sums of squares, cells `changed`."""
+    """The result of grouping. By column, (d,): `lost` and `total` sums of squares, cells `changed`."""
 
     lost: Floats
     total: Floats

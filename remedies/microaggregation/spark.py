@@ -104,7 +104,7 @@ def microaggregate(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Work:
-    """What is sent to the tasks. `homes`: for each stage, the cell to which each part of a cell belongs.
+    """The arguments of the tasks. `homes`: for each stage, the cell to which each part of a cell belongs.
 
     `secret`: the bytes from which the random keys are derived.
     """
@@ -265,7 +265,7 @@ def _words(kind: str) -> Iterator[str]:
 
 
 def _sample(keyed: DataFrame, at: Sequence[int], most: int) -> Floats:
-    """Take the records of the smallest hashes: the same ones, whatever the partitioning."""
+    """Return the records of the smallest hashes: the same ones, whatever the partitioning."""
     from pyspark.sql import functions as sql
 
     names = [f"c{place}" for place in at]

@@ -33,7 +33,7 @@ Reports: TypeAlias = np.ndarray | Sequence[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """How many people have each value of the domain, estimated without bias and never clipped: some may be negative.
+    """Unbiased estimates of the number of people with each value of the domain; never clipped: some may be negative.
 
     `counts`, `variances`: float64, one for each value of the domain, or each that was asked for. A variance is that of
     its count over the randomness of the reports, itself estimated without bias. `users`: how many reports there were.
