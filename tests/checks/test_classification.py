@@ -55,7 +55,7 @@ def test_an_empty_table_has_columns_too(dialect):
         assert ask(Classification(columns=ALL), here).status is Status.PASS
 
 
-def test_nothing_classified_is_told():
+def test_a_table_without_classified_columns_is_refused():
     """Without any classification there is nothing to compare with."""
     with place("duckdb", t=PEOPLE) as here, pytest.raises(Misconfigured, match="no columns are classified; classify"):
         ask(Classification(), here)

@@ -223,7 +223,7 @@ def test_the_classification_of_the_table_names_them(dialect):
         assert ask(KAnonymityCheck(k=2), here, classified=classified).observed["k"] == 2
 
 
-def test_what_is_wrong_is_said():
+def test_what_is_wrong_is_reported():
     """No quasi-identifier, an unknown column and a k below 2 have each their words, and none a value."""
     with place("duckdb", t=Rows(PEOPLE, BINS)) as here:
         with pytest.raises(Exception, match="no quasi-identifier: name them with 'quasi_identifiers'"):

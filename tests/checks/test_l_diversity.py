@@ -115,7 +115,7 @@ def test_an_empty_table_is_not_diverse(dialect):
         assert ask(diversity(where="q = 0"), here).observed["rows"] == 2
 
 
-def test_what_is_wrong_is_said():
+def test_what_is_wrong_is_reported():
     """Columns that are not there or both kinds, limits that say nothing, and a c without its variant."""
     with place("duckdb", t=Rows(TYPES, rows("ab"))) as here:
         for wrong, said in (

@@ -113,7 +113,7 @@ def test_smallest_and_largest_values_are_judged(dialect, aggregate, value):
         ({"aggregate": "min", "min": 1e9}, Status.FAIL),
     ],
 )
-def test_no_value_of_the_table_is_kept_or_said(parameters, status):
+def test_no_value_of_the_table_is_stored_or_shown(parameters, status):
     """A smallest or largest value stands in the table: it is judged, then forgotten."""
     with place("duckdb", t=Rows(TYPES, [(987654.0, "a")])) as here:
         outcome = ask(Metric(column="v", **parameters), here)

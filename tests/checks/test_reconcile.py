@@ -134,7 +134,7 @@ def test_empty_tables(dialect):
 
 
 @pytest.mark.parametrize("against", [{}, {"aggregate": "sum"}])
-def test_no_value_of_the_table_is_kept_or_said(against):
+def test_no_value_of_the_table_is_stored_or_shown(against):
     """A smallest or largest value stands in the table: it is compared, and neither it nor the other number is kept."""
     with place("duckdb", t=orders("987654"), ledger=ledger("123456")) as here:
         outcome = ask(check(aggregate="max", against={"table": "ledger", "column": "total"} | against), here)

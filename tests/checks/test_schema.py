@@ -60,7 +60,7 @@ def test_everything_wrong(dialect):
     assert str(outcome.message) == "missing columns: email; unexpected: paid; changed type: id (string → int64)"
 
 
-def test_only_what_is_wrong_is_said():
+def test_only_what_is_wrong_is_reported():
     """A message holds no empty list."""
     assert str(schema(columns=("id",)).message) == "unexpected columns: name, paid"
     assert str(schema(columns=("id", "mail"), extra="allow").message) == "missing columns: mail"

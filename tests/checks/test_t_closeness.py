@@ -239,7 +239,7 @@ def test_an_empty_table_is_not_close(dialect):
             assert ask(closeness(where="q = 7", **distance), here).reason is UnknownReason.NO_DATA
 
 
-def test_what_is_wrong_is_said():
+def test_what_is_wrong_is_reported():
     """Two distances at once, a tree for two columns or for fractions, and what is no tree; none with a value."""
     with place("duckdb", t=Rows({"q": "int", "s": "float", "r": "int"}, [(1, 1.5, 2)])) as here:
         for wrong, said in (

@@ -63,7 +63,7 @@ def test_every_type_of_number_is_kept(column: Any) -> None:
         (pd.ArrowDtype(pa.decimal128(5, 2)), "100000"),
     ],
 )
-def test_a_bound_that_a_type_cannot_hold_is_told(kind: Any, bound: str) -> None:
+def test_a_bound_that_a_type_cannot_hold_is_reported(kind: Any, bound: str) -> None:
     """What nearly is the bound may lie beyond it."""
     frame = pd.DataFrame({"a": pd.Series([Decimal(1), Decimal(99)]).astype(kind)})
     with pytest.raises(Misfit, match="column 'a' has a type that cannot hold its bound"):
@@ -103,7 +103,7 @@ def test_a_bound_that_changes_nothing_says_so() -> None:
         ({"ab": [1]}, {"top": {"a": 1}}, "column 'a' not found"),
     ],
 )
-def test_columns_that_do_not_fit_are_told(table: dict[str, Any], words: dict[str, Any], said: str) -> None:
+def test_columns_that_do_not_fit_are_reported(table: dict[str, Any], words: dict[str, Any], said: str) -> None:
     """Every message names the column and shows no value."""
     with pytest.raises(Misfit) as caught:
         Code.model_validate(words).apply(pd.DataFrame(table))
@@ -120,7 +120,7 @@ def test_columns_that_do_not_fit_are_told(table: dict[str, Any], words: dict[str
         ({"top": {"a": 1}, "as": "text"}, "'number' or 'label'"),
     ],
 )
-def test_parameters_that_do_not_fit_are_told(words: dict[str, Any], said: str) -> None:
+def test_parameters_that_do_not_fit_are_reported(words: dict[str, Any], said: str) -> None:
     """Every message says what was expected."""
     with pytest.raises(ValidationError, match=said):
         Code.model_validate(words)

@@ -167,7 +167,7 @@ def test_what_no_level_reaches_is_refused() -> None:
         ({"hierarchies": {"age": {"type": "intervall"}}}, "did you mean 'intervals'"),
     ],
 )
-def test_parameters_that_do_not_fit_are_told(changes: dict[str, Any], said: str) -> None:
+def test_parameters_that_do_not_fit_are_reported(changes: dict[str, Any], said: str) -> None:
     """Every message says what was expected."""
     with pytest.raises(ValidationError, match=said):
         remedy(**changes)

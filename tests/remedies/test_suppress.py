@@ -63,7 +63,7 @@ def test_a_table_of_which_nothing_would_be_left_is_refused() -> None:
         ({"weights": {"age": 0}, "cells": True}, "greater than 0"),
     ],
 )
-def test_parameters_that_do_not_fit_are_told(changes: dict[str, Any], said: str) -> None:
+def test_parameters_that_do_not_fit_are_reported(changes: dict[str, Any], said: str) -> None:
     """Every message says what was expected."""
     with pytest.raises(ValidationError, match=said):
         Suppress.model_validate({"columns": ("age",), "k": 2} | changes)

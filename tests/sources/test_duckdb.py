@@ -113,7 +113,7 @@ def test_work_beyond_all_limits_names_the_setting(locked: DuckdbSource) -> None:
         locked.fetch("SELECT length(string_agg(repeat(i::VARCHAR, 500), ',')) AS n FROM range(1000000) t(i)")
 
 
-def test_impossible_settings_are_told(tmp_path: Path) -> None:
+def test_impossible_settings_are_reported(tmp_path: Path) -> None:
     """A memory limit that DuckDB does not understand is named; the source is not opened without it."""
     (tmp_path / "a.csv").write_text("id\n1\n")
     source = Files(SourceSpec("shop", tmp_path, files="a.csv", memory_limit="plenty"))

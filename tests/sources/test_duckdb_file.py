@@ -66,7 +66,7 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"canary" * 1000, b"SQLite format 3\0" * 300])
-def test_another_format_is_told(tmp_path: Path, content: bytes) -> None:
+def test_another_format_is_reported(tmp_path: Path, content: bytes) -> None:
     """A file of another format is told as such."""
     (tmp_path / "shop.duckdb").write_bytes(content)
     with pytest.raises(Unreachable, match=r"'shop.duckdb' is not a DuckDB file") as caught:
@@ -178,7 +178,7 @@ def test_a_view_that_never_ends_is_stopped(shop: Path) -> None:
 @pytest.mark.parametrize(
     "url", ["duckdb://", "duckdb:///", "duckdb://shop.duckdb", "duckdb:///shop.duckdb?read_only=0"]
 )
-def test_a_url_without_a_file_is_told(shop: Path, url: str) -> None:
+def test_a_url_without_a_file_is_reported(shop: Path, url: str) -> None:
     """In-memory databases, hosts and options are no file."""
     source = open_source(SourceSpec("shop", shop.parent, url=url))
     with pytest.raises(Unreachable, match="its URL has no file path; expected duckdb:///FOLDER/FILE"):

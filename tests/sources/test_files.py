@@ -133,7 +133,7 @@ def test_two_files_of_one_stem_are_an_error(tmp_path: Path, write: Write, other:
 
 
 @pytest.mark.parametrize("files", ["nothing/*.csv", "*.txt", "notes.txt", ".", ""])
-def test_no_file_is_told(tmp_path: Path, files: str) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path, files: str) -> None:
     """A glob that matches nothing readable is Unreachable, and says what was expected."""
     (tmp_path / "notes.txt").write_text("id\n1\n")
     expected = "no file matches .*; expected files ending in .csv"
@@ -203,7 +203,7 @@ def test_declared_types_go_to_the_files_that_have_the_columns(tmp_path: Path, wr
         assert source.table("b").schema()["code"].is_string()
 
 
-def test_a_type_for_no_column_is_told(tmp_path: Path, write: Write) -> None:
+def test_a_type_for_no_column_is_reported(tmp_path: Path, write: Write) -> None:
     """A type declared for a column that the only table lacks is an error with the near name."""
     write("a.csv", "SELECT 1 AS code")
     with (
@@ -264,7 +264,7 @@ def test_a_note_of_the_delimiter_is_no_header(tmp_path: Path) -> None:
         assert source.table("a").columns == ("id", "v")
 
 
-def test_an_unknown_type_is_told(tmp_path: Path, write: Write) -> None:
+def test_an_unknown_type_is_reported(tmp_path: Path, write: Write) -> None:
     """A type that DuckDB does not have is an error that points at `csv`."""
     write("a.csv")
     with (

@@ -146,7 +146,7 @@ def test_a_url_that_leads_nowhere_says_why_and_keeps_its_secret(url: str, told: 
     assert "canary" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_an_engine_without_sql_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_without_sql_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ibis also reaches engines that run no SQL; those are no source."""
     monkeypatch.setattr("ibis.connect", lambda _: SimpleNamespace(name="polars"))
     with pytest.raises(Unreachable, match="'polars' is not an SQL engine"):

@@ -71,7 +71,7 @@ def test_nothing_but_one_query_is_sent(mysql_schema: str, owner: Any, tmp_path: 
     assert not (tmp_path / "x").exists()
 
 
-def test_a_lock_is_waited_for_and_told(mysql_schema: str, owner: Any) -> None:
+def test_a_lock_is_waited_for_and_reported(mysql_schema: str, owner: Any) -> None:
     """A table that somebody locks for longer than lock_timeout is TimedOut."""
     with source_of(mysql_schema, lock_timeout=timedelta(milliseconds=50)) as source:
         orders = source.table("orders")

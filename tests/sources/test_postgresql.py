@@ -77,7 +77,7 @@ def test_options_of_the_url_are_kept(postgres_schema: str, owner: Any) -> None:
         assert source.fetch("SELECT current_setting('transaction_read_only') AS ro") == [{"ro": "on"}]
 
 
-def test_a_lock_is_waited_for_and_told(postgres_schema: str, owner: Any) -> None:
+def test_a_lock_is_waited_for_and_reported(postgres_schema: str, owner: Any) -> None:
     """A table that somebody locks for longer than lock_timeout is TimedOut."""
     with owner.transaction():
         owner.execute("LOCK TABLE orders")

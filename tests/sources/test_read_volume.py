@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_rows_and_bytes_of_a_csv_file_are_told(folder: Path) -> None:
+def test_the_rows_and_bytes_of_a_csv_file_are_reported(folder: Path) -> None:
     """Of a file of text all rows are read, and all bytes; a second question is a second reading."""
     with open_source(SourceSpec("shop", folder, files="orders.csv")) as source:
         sql = _sums(source, "orders")

@@ -101,7 +101,7 @@ def test_a_folder_or_pipe_is_no_file(tmp_path: Path) -> None:
             source_of(tmp_path / name).__enter__()
 
 
-def test_a_lock_is_waited_for_and_told(make: Make) -> None:
+def test_a_lock_is_waited_for_and_reported(make: Make) -> None:
     """A file that stays locked for longer than lock_timeout is TimedOut."""
     path = make("CREATE TABLE t (a)")
     owner = sqlite3.connect(path)
@@ -165,7 +165,7 @@ def test_names_of_any_kind_are_found(make: Make) -> None:
         assert source.fetch(source.compile(source.table("main.t").count().name("n"))) == [{"n": 1}]
 
 
-def test_an_operation_that_sqlite_lacks_is_told(make: Make) -> None:
+def test_an_operation_that_sqlite_lacks_is_reported(make: Make) -> None:
     """An expression that cannot be said in SQLite is QueryFailed, not a crash."""
     with source_of(make("CREATE TABLE t (a TEXT)")) as source:
         table = source.table("t")

@@ -86,7 +86,7 @@ def test_a_killed_leader_is_followed_at_once(url: str) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-def test_a_server_that_is_away_is_said(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_reported(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who cannot reach the server does not lead, and hears why; another process's store is refused."""
     with open_store(url) as store:
         assert store._leader is not None

@@ -109,7 +109,7 @@ def test_postgresql_needs_no_lock() -> None:
         assert one.file is None
 
 
-def test_a_lock_whose_file_was_deleted_or_replaced_is_told(file: Path) -> None:
+def test_a_lock_whose_file_was_deleted_or_replaced_is_reported(file: Path) -> None:
     """Without its file a second daemon gets in: whoever holds the lock can see that."""
     with daemon_lock(f"sqlite:///{file}") as held:
         held.check()
@@ -135,7 +135,7 @@ def test_who_has_the_lock_is_told_without_taking_it(file: Path) -> None:
         assert lock_holder("postgresql://127.0.0.1/none") is None
 
 
-def test_a_store_that_was_deleted_or_replaced_is_told(file: Path) -> None:
+def test_a_store_that_was_deleted_or_replaced_is_reported(file: Path) -> None:
     """SQLite would go on writing to a file that nobody can find any more."""
     url = f"sqlite:///{file}"
     with open_store(url) as store:
@@ -148,7 +148,7 @@ def test_a_store_that_was_deleted_or_replaced_is_told(file: Path) -> None:
             store.check_place()
 
 
-def test_a_store_whose_folder_is_a_file_now_is_told(tmp_path: Path) -> None:
+def test_a_store_whose_folder_is_a_file_now_is_reported(tmp_path: Path) -> None:
     """A folder that was replaced is a store that was taken away."""
     inside = tmp_path / "folder" / "store.db"
     with open_store(f"sqlite:///{inside}") as store:

@@ -93,14 +93,14 @@ def test_an_unreachable_postgresql_is_said_without_its_password() -> None:
     assert caught.value.__cause__ is None
 
 
-def test_postgresql_without_its_driver_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgresql_without_its_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without psycopg the message names the extra that brings it."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreUnavailable, match=r"pip install 'tablewatch\[postgres\]'"):
         open_store("postgresql://mia@127.0.0.1:1/watch")
 
 
-def test_a_sqlite_that_is_too_old_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sqlite_that_is_too_old_is_reported(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An SQLite without STRICT tables is refused before anything is made."""
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
     with pytest.raises(StoreUnavailable, match=r"the store needs 3\.38\.0 or newer"):
@@ -108,7 +108,7 @@ def test_a_sqlite_that_is_too_old_is_said(file: Path, monkeypatch: pytest.Monkey
     assert not file.exists()
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     """A path through a file is refused with the reason."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreUnavailable, match="cannot be created"):
@@ -303,7 +303,7 @@ def test_a_store_is_not_carried_into_another_process(file: Path, monkeypatch: py
             pass
 
 
-def test_a_disk_without_room_is_said(file: Path) -> None:
+def test_a_full_disk_is_reported(file: Path) -> None:
     """When a write finds no space, the step is not kept, the reason is said, and reading goes on."""
 
     def write_too_much(store: Store) -> None:

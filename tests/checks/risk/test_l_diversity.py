@@ -93,7 +93,7 @@ def test_an_empty_frame_has_no_figures():
         ({"c": 0.12345678}, "at most six decimals"),
     ],
 )
-def test_what_is_wrong_is_said(given, said):
+def test_what_is_wrong_is_reported(given, said):
     """Each in its own words."""
     asked = {"quasi_identifiers": ["q"], "sensitive": "s"} | given
     with pytest.raises(ValueError, match=said):

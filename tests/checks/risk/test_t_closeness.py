@@ -133,7 +133,7 @@ def test_one_value_is_close_and_an_empty_frame_has_no_figure():
         ({"reference": pd.DataFrame({"s": []})}, ValueError, "the reference has no record"),
     ],
 )
-def test_what_is_wrong_is_said(given, error, said):
+def test_what_is_wrong_is_reported(given, error, said):
     """Each in its own words, none with a value."""
     table = pd.DataFrame({"q": [1, 1], "s": ["x", "canary"], "n": [1, 2]})
     asked = {"quasi_identifiers": ["q"], "sensitive": "s"} | given

@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said_where_it_stands(
 
 
 @pytest.mark.usefixtures("kept")
-def test_all_faults_of_a_list_are_said(problems_of: Problems) -> None:
+def test_all_faults_of_a_list_are_reported(problems_of: Problems) -> None:
     """The gap and the overlap are two problems."""
     bins = "{type: bins, levels: [[[null, 26], [30, 51], [50, null]]]}"
     found = problems_of(SMALL + _RELEASE.replace("{type: mask, hide: [1, 2]}", bins))

@@ -119,7 +119,7 @@ _CHECK = "      - {type: not_null, columns: [id]}\n"
         ),
     ],
 )
-def test_a_wrong_value_is_told(  # noqa: PLR0917 - a table of cases
+def test_a_wrong_value_is_reported(  # noqa: PLR0917 - a table of cases
     problems_of: Problems, small: str, old: str, new: str, code: str, message: str, hint: str | None
 ) -> None:
     """Each mistake has a code, says what was seen and expected, and helps where it can."""

@@ -88,7 +88,7 @@ alerts:
         ),
     ],
 )
-def test_a_name_that_nothing_defines_is_told(
+def test_a_name_that_nothing_defines_is_reported(
     problems_of: Problems, small: str, old: str, new: str, message: str, hint: str
 ) -> None:
     """Every reference is looked up, and the nearest name is suggested."""

@@ -68,7 +68,7 @@ def test_each_limit_is_a_check_of_the_table(tmp_path: Path) -> None:
         ("table: people", "table: peeple", "unknown table"),
     ],
 )
-def test_what_is_wrong_with_a_release_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_what_is_wrong_with_a_release_is_reported(tmp_path: Path, old: str, new: str, said: str) -> None:
     """A taken id, an impossible or unknown limit, an unknown word, a name that no id can begin with."""
     with pytest.raises(ConfigError) as error:
         _load(tmp_path, _TEXT.replace(old, new))
@@ -122,7 +122,7 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
         ("limits: {epsilon: 0}", "'epsilon': the privacy loss '0' is not above 0"),
     ],
 )
-def test_what_is_wrong_with_the_words_of_a_release_is_said(tmp_path: Path, line: str, said: str) -> None:
+def test_what_is_wrong_with_the_keys_of_a_release_is_reported(tmp_path: Path, line: str, said: str) -> None:
     """A remedy that there is not, or twice; a pseudonym of what names nobody; words and owners that nobody knows."""
     text = _TEXT if not line.startswith("limits") else _TEXT.replace("    limits: {k: 5, max_average_risk: 0.2}\n", "")
     with pytest.raises(ConfigError) as error:

@@ -103,7 +103,7 @@ def test_words_that_choose_nothing_say_so(words: Sequence[str], code: ExitCode, 
     assert hint in problem.hint
 
 
-def test_an_exclusion_that_takes_nothing_away_is_told() -> None:
+def test_an_exclusion_that_excludes_nothing_is_reported() -> None:
     """A typo in an exclusion can be shown to the person."""
     selection = select(["!type:freshnes", "!events"], _CONFIG)
     assert selection.unmatched == ("!type:freshnes",)

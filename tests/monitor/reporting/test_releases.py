@@ -71,7 +71,7 @@ def state(*events, held_by=(), name="survey", after=None, digest="d"):
         (state(held_by=[HoldingCheck("people.k", "eclipse", AT)]), "people.k: could not be evaluated"),
     ],
 )
-def test_why_is_said(found, said):
+def test_reasons_are_shown(found, said):
     """Every way in which a release can stand has a sentence, in both languages."""
     assert [one.render(ENGLISH) for one in why(found)] == [said]
     (japanese,) = (one.render(JAPANESE) for one in why(found))

@@ -120,7 +120,7 @@ def test_page_needs_nothing_else(report, localizer):
         "\u22126 h 38 min",
     ],
 )
-def test_figures_are_said(said):
+def test_figures_are_shown(said):
     """The figures of the value stand in the page and in the Markdown."""
     report = sample.report()
     assert said in Outline(as_html(report, VOICES["en"])).text.replace("\N{NO-BREAK SPACE}", " ")

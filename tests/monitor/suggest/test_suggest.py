@@ -243,7 +243,7 @@ def test_misspelt_values_are_left_out_of_the_list(tmp_path: Path) -> None:
     assert not proposal.active
 
 
-def test_large_tables_are_sampled_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tables_are_sampled_and_reported_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above a size, values come from a random sample whose rows are stated; keys are still counted in all rows."""
     monkeypatch.setattr(profile, "EXACT_ROWS", 2_000)
     duckdb.sql("SELECT i AS id, i % 7 AS kind, 'x' || (i % 3) AS word FROM range(50000) t(i)").write_parquet(

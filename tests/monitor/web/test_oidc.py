@@ -393,7 +393,7 @@ class TestOfNoProvider:
         assert client.get("/sign-in/oidc/callback").status_code == 403
 
     @pytest.mark.parametrize("web_section", [True], indirect=True)
-    def test_one_that_does_not_answer_is_told(self, site: Site) -> None:
+    def test_a_provider_that_does_not_answer_is_reported(self, site: Site) -> None:
         """503; the other pages answer."""
         client = site.client()
         assert client.get("/sign-in/oidc").status_code == 503

@@ -122,7 +122,7 @@ def test_retentions_are_those_of_the_paper() -> None:
     assert 900 <= pk_of(ROWS, epsilon=crowd.epsilon) < 900.001
 
 
-def test_retentions_can_be_said() -> None:
+def test_retentions_can_be_stated() -> None:
     """For all columns or by column; epsilon is what they cost, rounded up to nine places."""
     each = randomise(users(), DOMAINS, retention={"gender": 0.5, "age": Fraction(1, 4)}).mechanism
     assert each.retentions == (Fraction(1, 2), Fraction(1, 4))

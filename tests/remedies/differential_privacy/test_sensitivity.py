@@ -99,7 +99,7 @@ def test_the_centred_sum_is_narrower_than_the_sum():
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)], ids=str)
 @pytest.mark.parametrize("rows", [1, 2])
-def test_utilities_of_quantiles_move_as_far_as_said(adjacency: Adjacency, share: Fraction, rows: int):
+def test_utilities_of_quantiles_move_as_far_as_stated(adjacency: Adjacency, share: Fraction, rows: int):
     """Trying every unit, with rows below, at and above each candidate, finds exactly the distance given."""
     candidates = 3
     units = [

@@ -37,7 +37,7 @@ def test_counts_say_what_rows_say(
 @pytest.mark.parametrize(
     ("rows", "said"), [([], "the output has no rows"), ([("x", 9, 1)], "values that the input has not")]
 )
-def test_what_cannot_be_compared_is_told(rows: list[tuple[str, int, int]], said: str) -> None:
+def test_what_cannot_be_compared_is_reported(rows: list[tuple[str, int, int]], said: str) -> None:
     """An output is never close to something that it does not come from."""
     before = pd.DataFrame({"a": ["x"], "s": [1]})
     frequencies, _ = read_table(before, with_plain(before, {}, ["a"]), sensitive=["s"])

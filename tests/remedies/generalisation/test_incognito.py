@@ -176,7 +176,7 @@ def test_values_are_known_by_their_texts():
         assert found.nodes.tolist() == [[1]]
 
 
-def test_what_the_budget_leaves_is_said():
+def test_what_the_budget_leaves_is_reported():
     """A search that is ended gives what holds so far, and says that there may be more."""
     found = incognito(PATIENTS, PATIENTS_HIERARCHIES, 2, budget=0)
     assert not found.complete

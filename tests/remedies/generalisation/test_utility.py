@@ -212,7 +212,7 @@ def test_numbers_whose_squares_no_float_holds(representative):
     assert found.total.loss == 1
 
 
-def test_texts_are_no_numbers_unless_said():
+def test_texts_are_no_numbers_unless_stated():
     """A postcode has no squares; digits in a text column have where the caller says that they are numbers."""
     hierarchy = Hierarchy.of({number: ["*"] for number in ("100", "300")})
     frequencies, _ = read_table(pd.DataFrame({"n": ["100", "300"]}), {"n": hierarchy})

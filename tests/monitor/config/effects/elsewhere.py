@@ -137,7 +137,7 @@ ELSEWHERE: Final = tuple(
             "tests/sources/test_spark.py::test_a_server_that_is_not_there_is_unreachable_at_once",
             _WAITS,
         ),
-        ("Source.lock_timeout", "tests/sources/test_sqlite.py::test_a_lock_is_waited_for_and_told", _WAITS),
+        ("Source.lock_timeout", "tests/sources/test_sqlite.py::test_a_lock_is_waited_for_and_reported", _WAITS),
         (
             "Source.query_timeout",
             f"{_SCAN}test_run.py::test_a_statement_that_cannot_be_stopped_is_a_timeout_and_delays_no_other_table",
