@@ -385,15 +385,15 @@ def test_validate(declared, said):
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "said"),
+    ("kwargs", "message"),
     [
         ({"column": "a", "row_condition": "a > 1"}, "a row_condition such as"),
         ({"column": "a", "result_format": "COMPLETE"}, "set by tablewatch"),
     ],
 )
-def test_unsafe_arguments_are_refused_when_the_configuration_is_read(kwargs, said):
+def test_unsafe_arguments_are_refused_when_the_configuration_is_read(kwargs, message):
     """Arguments that would run code or collect values never reach Great Expectations."""
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         check("ExpectColumnMaxToBeBetween", **kwargs)
 
 

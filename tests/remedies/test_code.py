@@ -112,7 +112,7 @@ def test_columns_that_do_not_fit_are_reported(table: dict[str, Any], words: dict
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({}, "no bound is given; expected 'top' or 'bottom', or both"),
         ({"top": {"a": 1}, "bottom": {"a": 2}}, "'bottom' 2 of a is not below 'top' 1"),
@@ -120,9 +120,9 @@ def test_columns_that_do_not_fit_are_reported(table: dict[str, Any], words: dict
         ({"top": {"a": 1}, "as": "text"}, "'number' or 'label'"),
     ],
 )
-def test_parameters_that_do_not_fit_are_reported(words: dict[str, Any], said: str) -> None:
+def test_parameters_that_do_not_fit_are_reported(words: dict[str, Any], message: str) -> None:
     """Every message says what was expected."""
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         Code.model_validate(words)
 
 

@@ -149,7 +149,7 @@ def test_what_no_level_reaches_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"columns": ("age", "joined", "grade")}, "'hierarchies' names a column that is not in 'columns': city"),
         ({"hierarchies": {}}, "no hierarchy for age, joined, grade, city"),
@@ -167,9 +167,9 @@ def test_what_no_level_reaches_is_refused() -> None:
         ({"hierarchies": {"age": {"type": "intervall"}}}, "did you mean 'intervals'"),
     ],
 )
-def test_parameters_that_do_not_fit_are_reported(changes: dict[str, Any], said: str) -> None:
+def test_parameters_that_do_not_fit_are_reported(changes: dict[str, Any], message: str) -> None:
     """Every message says what was expected."""
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         remedy(**changes)
 
 

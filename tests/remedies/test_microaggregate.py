@@ -122,15 +122,15 @@ def test_budget_is_shared_by_blocks() -> None:
 
 
 def test_progress_never_falls() -> None:
-    """The share of work done is told, up to 1, over all blocks."""
-    told: list[float] = []
-    Microaggregate(columns=("age", "income"), k=3, sweeps=(3,)).apply(people(), progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == pytest.approx(1.0)
+    """The share of work done is reported, up to 1, over all blocks."""
+    reported: list[float] = []
+    Microaggregate(columns=("age", "income"), k=3, sweeps=(3,)).apply(people(), progress=reported.append)
+    assert reported == sorted(reported)
+    assert reported[-1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "message"),
     [
         ({"columns": (), "k": 3}, "at least 1 item"),
         ({"columns": ("a", "a"), "k": 3}, "each column once"),
@@ -141,14 +141,14 @@ def test_progress_never_falls() -> None:
         ({"columns": ("a",), "k": 3, "method": "pca"}, "'best', 'npn', 'fdh', 'mdav' or 'vmdav'"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], said: str) -> None:
+def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], message: str) -> None:
     """Each error says what is expected."""
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         Microaggregate(**parameters)
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [
         (
             ["secret", "b", "c"],
@@ -157,9 +157,9 @@ def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], s
         ([1.0, np.inf, 2.0], "column 'c' holds infinite values"),
     ],
 )
-def test_columns_that_do_not_fit_are_named(cells: list[Any], said: str) -> None:
+def test_columns_that_do_not_fit_are_named(cells: list[Any], message: str) -> None:
     """Text without a kind and infinite numbers are errors that show no value."""
-    with pytest.raises(Misfit, match=said) as caught:
+    with pytest.raises(Misfit, match=message) as caught:
         treat(pd.DataFrame({"c": cells}), columns=("c",), k=2)
     assert "secret" not in str(caught.value)
 

@@ -124,7 +124,7 @@ def test_epsilon_is_read_as_an_exact_decimal(said: object, read: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "message"),
     [
         ({"epsilon": 0}, "epsilon '0' is not above 0"),
         ({"epsilon": "1e0"}, "not a plain decimal"),
@@ -144,17 +144,17 @@ def test_epsilon_is_read_as_an_exact_decimal(said: object, read: str) -> None:
         ({"rows_per_unit": 0}, "greater than or equal to 1"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], said: str) -> None:
+def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], message: str) -> None:
     """Each error says what is expected."""
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         Randomise.model_validate({"domains": DOMAINS, "epsilon": 1} | parameters)
 
 
 def test_progress_ends_at_one() -> None:
-    """Work is told as done."""
-    told: list[float] = []
-    Randomise(domains={"grade": GRADES}, epsilon=1).apply(people(), progress=told.append)
-    assert told == [1.0]
+    """Progress ends at 1."""
+    reported: list[float] = []
+    Randomise(domains={"grade": GRADES}, epsilon=1).apply(people(), progress=reported.append)
+    assert reported == [1.0]
 
 
 def test_a_range_is_declared_as_in_a_budget() -> None:
@@ -177,16 +177,16 @@ def test_an_output_has_no_column_that_was_not_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("limit", "message"),
     [("1", None), (2, None), ("0.999999999", "the table costs epsilon 1; the release allows 0.999999999")],
 )
-def test_a_release_limits_epsilon(limit: Any, said: str | None) -> None:
+def test_a_release_limits_epsilon(limit: Any, message: str | None) -> None:
     """What costs more is refused."""
     mechanism = _mechanism(two_columns()[["grade"]])
-    if said is None:
+    if message is None:
         keep_to_epsilon(mechanism, limit)
         return
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=message):
         keep_to_epsilon(mechanism, limit)
 
 

@@ -56,16 +56,16 @@ def test_a_table_of_which_nothing_would_be_left_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"weights": {"zip": 1}, "cells": True}, "'weights' names a column that is not in 'columns': zip"),
         ({"weights": {"age": 1}}, "'weights' goes with 'cells'"),
         ({"weights": {"age": 0}, "cells": True}, "greater than 0"),
     ],
 )
-def test_parameters_that_do_not_fit_are_reported(changes: dict[str, Any], said: str) -> None:
+def test_parameters_that_do_not_fit_are_reported(changes: dict[str, Any], message: str) -> None:
     """Every message says what was expected."""
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         Suppress.model_validate({"columns": ("age",), "k": 2} | changes)
 
 

@@ -32,7 +32,7 @@ def _sqlite(name: str, kind: type[sqlite3.Error] = sqlite3.OperationalError) -> 
 
 
 @pytest.mark.parametrize(
-    ("cause", "becomes", "said"),
+    ("cause", "becomes", "message"),
     [
         (_sqlite("SQLITE_BUSY"), StoreBusy, "locked by another process"),
         (_sqlite("SQLITE_BUSY_SNAPSHOT"), StoreBusy, "locked by another process"),
@@ -50,10 +50,10 @@ def _sqlite(name: str, kind: type[sqlite3.Error] = sqlite3.OperationalError) -> 
     ],
     ids=lambda value: getattr(value, "sqlite_errorname", None),
 )
-def test_what_sqlite_says_is_said_in_our_words(cause: Exception, becomes: type[StoreError], said: str) -> None:
+def test_what_sqlite_says_is_said_in_our_words(cause: Exception, becomes: type[StoreError], message: str) -> None:
     """Each of SQLite's refusals has one meaning, names the store, and loses the driver's text."""
     for error in (cause, exc.OperationalError("SELECT 1", {"x": SECRET}, cause)):
-        with pytest.raises(becomes, match=said) as caught, in_our_words("store.db"):
+        with pytest.raises(becomes, match=message) as caught, in_our_words("store.db"):
             raise error
         assert "store.db" in str(caught.value)
         shown = "".join(traceback.format_exception(caught.value))

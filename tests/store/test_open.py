@@ -59,7 +59,7 @@ def test_opening_an_up_to_date_store_imports_no_alembic(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("not a url", "cannot be read"),
         ("sqlite://", "a file of its own"),
@@ -68,9 +68,9 @@ def test_opening_an_up_to_date_store_imports_no_alembic(file: Path) -> None:
         ("mysql://user:s3cret@host/db", "begins with 'mysql'"),
     ],
 )
-def test_an_address_that_is_none_is_refused(url: str, said: str) -> None:
+def test_an_address_that_is_none_is_refused(url: str, message: str) -> None:
     """What is no address of a store is refused with what is expected, and without its password."""
-    with pytest.raises(StoreError, match=said) as caught:
+    with pytest.raises(StoreError, match=message) as caught:
         open_store(url)
     assert "s3cret" not in str(caught.value)
 

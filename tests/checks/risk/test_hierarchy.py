@@ -30,7 +30,7 @@ def test_unknown_values_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "without a value"),
         ("\n\n", "without a value"),
@@ -40,9 +40,9 @@ def test_unknown_values_are_counted():
         ("a;A;X\nb;A;Y\n", "at level 1 of a hierarchy there are 1 more parents than nodes"),
     ],
 )
-def test_what_is_no_hierarchy_is_counted_and_not_shown(text, said):
+def test_what_is_no_hierarchy_is_counted_and_not_shown(text, message):
     """Messages say how many values are wrong, never which."""
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         Hierarchy.from_csv(text)
 
 

@@ -80,7 +80,7 @@ def test_an_empty_frame_has_no_figures():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"quasi_identifiers": []}, "no quasi-identifier"),
         ({"sensitive": []}, "no sensitive column"),
@@ -93,10 +93,10 @@ def test_an_empty_frame_has_no_figures():
         ({"c": 0.12345678}, "at most six decimals"),
     ],
 )
-def test_what_is_wrong_is_reported(given, said):
+def test_what_is_wrong_is_reported(given, message):
     """Each in its own words."""
     asked = {"quasi_identifiers": ["q"], "sensitive": "s"} | given
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         l_diversity(frame("ab"), asked.pop("quasi_identifiers"), asked.pop("sensitive"), **asked)
     with pytest.raises(KeyError):
         l_diversity(frame("ab"), ["q"], "nowhere")

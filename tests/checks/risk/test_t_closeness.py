@@ -116,7 +116,7 @@ def test_one_value_is_close_and_an_empty_frame_has_no_figure():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("given", "error", "message"),
     [
         ({"quasi_identifiers": []}, ValueError, "no quasi-identifier"),
         ({"sensitive": "q"}, ValueError, "both quasi-identifier and sensitive: q"),
@@ -133,11 +133,11 @@ def test_one_value_is_close_and_an_empty_frame_has_no_figure():
         ({"reference": pd.DataFrame({"s": []})}, ValueError, "the reference has no record"),
     ],
 )
-def test_what_is_wrong_is_reported(given, error, said):
+def test_what_is_wrong_is_reported(given, error, message):
     """Each in its own words, none with a value."""
     table = pd.DataFrame({"q": [1, 1], "s": ["x", "canary"], "n": [1, 2]})
     asked = {"quasi_identifiers": ["q"], "sensitive": "s"} | given
-    with pytest.raises(error, match=said) as caught:
+    with pytest.raises(error, match=message) as caught:
         t_closeness(table, asked.pop("quasi_identifiers"), asked.pop("sensitive"), **asked)
     assert "canary" not in str(caught.value)
 

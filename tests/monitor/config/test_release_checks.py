@@ -76,19 +76,19 @@ def test_what_is_wrong_with_a_release_is_reported(tmp_path: Path, old: str, new:
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "message"),
     [
         ("{l: 2}", "has a limit 'l', and classifies no column as sensitive"),
         ("{k: 5, t: 0.2}", "has a limit 't', and classifies no column as sensitive"),
         ("{max_risk: 0.2}", "has a limit 'max_risk', and classifies no column as quasi-identifier"),
     ],
 )
-def test_a_limit_that_could_never_be_judged_is_refused(tmp_path: Path, limits: str, said: str) -> None:
+def test_a_limit_that_could_never_be_judged_is_refused(tmp_path: Path, limits: str, message: str) -> None:
     """Where no column is classified that it is about, the release would seem to keep it."""
     text = _TEXT.replace("{k: 5, max_average_risk: 0.2}", limits)
     if "max_risk" in limits:
         text = text.replace("born: quasi-identifier, sex: quasi-identifier", "born: other, sex: other")
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         _load(tmp_path, text)
 
 

@@ -227,7 +227,7 @@ def test_worst_cell_and_quartiles_are_of_single_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "options", "said"),
+    ("counts", "options", "message"),
     [
         ([1.5, 2], {}, "whole numbers"),
         ([1, np.nan], {}, "whole numbers"),
@@ -242,7 +242,7 @@ def test_worst_cell_and_quartiles_are_of_single_cells() -> None:
         ([1, 2], {"epsilons": [0]}, "epsilon '0' is not above 0"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(counts: Any, options: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_compared_is_refused(counts: Any, options: dict[str, Any], message: str) -> None:
     """Each error says what is expected."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         compare(counts, **{"epsilons": [1], **options})

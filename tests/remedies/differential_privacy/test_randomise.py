@@ -287,12 +287,12 @@ def _wrong() -> Iterator[tuple[dict[str, Any], str]]:
     yield {"domains": {"age": ("<18",), "gender": ("F",)}}, "nothing to randomise"
 
 
-@pytest.mark.parametrize(("changes", "said"), list(_wrong()))
-def test_declarations_that_make_no_sense_are_refused(changes: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("changes", "message"), list(_wrong()))
+def test_declarations_that_make_no_sense_are_refused(changes: dict[str, Any], message: str) -> None:
     """Each error says what is expected."""
     options: dict[str, Any] = {"domains": DOMAINS, "epsilon": 1} | changes
     domains = options.pop("domains")
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         randomise(users(), domains, **options)
 
 
@@ -321,7 +321,7 @@ def test_a_record_is_read_again(joint: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"retentions": ["1/3"]}, "epsilon of the record does not follow"),
         ({"retentions": ["1"]}, "epsilon of the record does not follow"),
@@ -337,10 +337,10 @@ def test_a_record_is_read_again(joint: bool) -> None:
         ({"epsilon_of_row": "many"}, "expected the record of a mechanism"),
     ],
 )
-def test_a_record_that_contradicts_itself_is_refused(changed: dict[str, Any], said: str) -> None:
+def test_a_record_that_contradicts_itself_is_refused(changed: dict[str, Any], message: str) -> None:
     """Epsilon is computed anew from the retentions."""
     record = randomise(pd.DataFrame({"a": [True]}), {"a": (True, False)}, retention=0.5).mechanism.as_json()
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         Mechanism.read({**record, **changed})
     with pytest.raises(Misfit, match="expected the record of a mechanism"):
         Mechanism.read([record])

@@ -186,7 +186,7 @@ def test_many_steps_make_no_denormal_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "matrix", "options", "said"),
+    ("counts", "matrix", "options", "message"),
     [
         ([1, 2], np.eye(3), {}, r"of \(3,\) values, the counts of \(2,\)"),
         ([[1, 2], [3, 4]], [np.eye(2), np.eye(3)], {}, "one for each axis"),
@@ -204,9 +204,9 @@ def test_many_steps_make_no_denormal_numbers() -> None:
         ([1, 2], np.array([[1.0, 0.0], [1.0, 0.0]]), {"stop": 1}, "lets nothing come out"),
     ],
 )
-def test_what_does_not_fit_is_refused(counts: object, matrix: object, options: dict[str, object], said: str) -> None:
+def test_what_does_not_fit_is_refused(counts: object, matrix: object, options: dict[str, object], message: str) -> None:
     """Each error says what is expected."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         reconstruct(counts, matrix, **options)  # type: ignore[arg-type] - wrong on purpose
 
 

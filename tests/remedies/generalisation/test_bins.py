@@ -49,7 +49,7 @@ def test_all_faults_are_named_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("levels", "kind", "said"),
+    ("levels", "kind", "message"),
     [
         ([], FaultKind.EMPTY, "a level without an interval"),
         ([[(0, 5)], []], FaultKind.EMPTY, "a level without an interval"),
@@ -60,10 +60,10 @@ def test_all_faults_are_named_at_once() -> None:
         ([{"a": (0, 5), "": (5, 9)}], FaultKind.EMPTY, "level 1 has an interval without a name"),
     ],
 )
-def test_lists_that_are_no_hierarchy_are_refused(levels: list[Listed], kind: FaultKind, said: str) -> None:
+def test_lists_that_are_no_hierarchy_are_refused(levels: list[Listed], kind: FaultKind, message: str) -> None:
     """The interval and the level are named."""
     assert kind in {fault.kind for fault in bin_faults(levels)}
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         bins([1], levels=levels)
 
 

@@ -51,14 +51,14 @@ def test_coding_changes_no_value_between_the_bounds(values: list[float], bottom:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({}, "coding needs 'top' or 'bottom'"),
         ({"top": 20, "bottom": 80}, "'bottom' 80 is above 'top' 20"),
         ({"top": "a"}, "no finite number"),
     ],
 )
-def test_bounds_are_needed_and_in_order(given: dict[str, Any], said: str) -> None:
+def test_bounds_are_needed_and_in_order(given: dict[str, Any], message: str) -> None:
     """What was given is named."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         coding([1, 2], **given)

@@ -68,7 +68,7 @@ def test_results_without_lines():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "keys", "said"),
+    ("before", "after", "keys", "message"),
     [
         (BEFORE, AFTER.drop(columns="n"), None, "the results have the columns state, n, mean and mean, state"),
         (BEFORE, AFTER, ["stat"], "column 'stat' is not in the result; did you mean 'state'"),
@@ -79,7 +79,7 @@ def test_results_without_lines():
         (BEFORE, pd.concat([AFTER, AFTER]), None, "several lines of the second result"),
     ],
 )
-def test_what_cannot_be_compared(before, after, keys, said):
+def test_what_cannot_be_compared(before, after, keys, message):
     """Other columns, keys that do not tell lines apart and results without numbers are refused, naming no value."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         compare_results(before, after, keys=keys)

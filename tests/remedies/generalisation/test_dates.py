@@ -64,7 +64,7 @@ def test_a_week_has_seven_days(day: date) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"levels": []}, "no level; expected some of day, week"),
         ({"levels": ["hour"]}, "no level 'hour' of dates"),
@@ -75,9 +75,9 @@ def test_a_week_has_seven_days(day: date) -> None:
         ({"levels": ["year"], "pattern": "%d.%m.%Y"}, "1 of 1 values are no dates; expected the pattern %d.%m.%Y"),
     ],
 )
-def test_levels_that_do_not_nest_are_refused(given: dict[str, Any], said: str) -> None:
+def test_levels_that_do_not_nest_are_refused(given: dict[str, Any], message: str) -> None:
     """It says which level splits which."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         dates(["2024-05-17"], **given)
 
 

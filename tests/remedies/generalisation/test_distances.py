@@ -35,13 +35,13 @@ def test_counts_say_what_rows_say(
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"), [([], "the output has no rows"), ([("x", 9, 1)], "values that the input has not")]
+    ("rows", "message"), [([], "the output has no rows"), ([("x", 9, 1)], "values that the input has not")]
 )
-def test_what_cannot_be_compared_is_reported(rows: list[tuple[str, int, int]], said: str) -> None:
+def test_what_cannot_be_compared_is_reported(rows: list[tuple[str, int, int]], message: str) -> None:
     """An output is never close to something that it does not come from."""
     before = pd.DataFrame({"a": ["x"], "s": [1]})
     frequencies, _ = read_table(before, with_plain(before, {}, ["a"]), sensitive=["s"])
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         farthest(pd.DataFrame(rows, columns=["a", "s", "n"]), ["a"], "s", distance="equal", reference=frequencies)
 
 

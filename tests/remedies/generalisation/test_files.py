@@ -66,7 +66,7 @@ def test_the_files_of_adult_are_written_as_they_were_read(reference_data: Path, 
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "cannot be used: no line; expected value;ancestor;..."),
         (b"a\nb\n", "no line with an ancestor"),
@@ -78,11 +78,11 @@ def test_the_files_of_adult_are_written_as_they_were_read(reference_data: Path, 
         (b'a;"x\nb;*', "age.csv is not a CSV file: unexpected end of data"),
     ],
 )
-def test_what_is_no_hierarchy_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+def test_what_is_no_hierarchy_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     """The file is named, and all of its faults."""
     path = tmp_path / "age.csv"
     path.write_bytes(content)
-    with pytest.raises(Misfit, match=said) as caught:
+    with pytest.raises(Misfit, match=message) as caught:
         read_hierarchy(path)
     assert str(caught.value).startswith(str(path))
 

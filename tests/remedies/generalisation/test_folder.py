@@ -79,7 +79,7 @@ def test_scalars_of_yaml_are_texts_as_they_are_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{type: intervals", "age.yaml: not valid YAML in line 1"),
         ("{type: intervals, widths: [5], widths: [6]}", "age.yaml: a key in line 1 comes twice"),
@@ -92,9 +92,9 @@ def test_scalars_of_yaml_are_texts_as_they_are_written(tmp_path: Path) -> None:
         ("\x01", "age.yaml: not valid YAML"),
     ],
 )
-def test_declarations_that_are_none_are_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_declarations_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
     """The file is named, and what is wrong."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         hierarchies_in(_folder(tmp_path, age__yaml=text), ["age"])
     (tmp_path / "age.yaml").write_bytes(b"\xff")
     with pytest.raises(Misfit, match="not UTF-8 text"):

@@ -227,11 +227,11 @@ def test_a_lattice_too_large_is_refused():
 
 
 def test_progress_never_falls():
-    """Who asks is told the share of the lattice that lies behind."""
-    told: list[float] = []
-    incognito(PATIENTS, PATIENTS_HIERARCHIES, 2, progress=told.append)
-    assert told[-1] == 1
-    assert told == sorted(told)
+    """The caller is given the share of the lattice that is done."""
+    reported: list[float] = []
+    incognito(PATIENTS, PATIENTS_HIERARCHIES, 2, progress=reported.append)
+    assert reported[-1] == 1
+    assert reported == sorted(reported)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_breaks_nest_and_partition(values: list[Number], cuts: set[int], data: s
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"widths": [5, 12]}, "width 12 is no multiple of 5, the one before it"),
         ({"widths": [10, 5]}, "width 5 is no multiple of 10"),
@@ -138,14 +138,14 @@ def test_breaks_nest_and_partition(values: list[Number], cuts: set[int], data: s
         ({"widths": [5], "root": ""}, "the root needs a name"),
     ],
 )
-def test_intervals_that_do_not_nest_are_refused(given: dict[str, Any], said: str) -> None:
+def test_intervals_that_do_not_nest_are_refused(given: dict[str, Any], message: str) -> None:
     """The two widths or bounds are named."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         intervals([1, 2], **given)
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"),
+    ("levels", "message"),
     [
         ([], "at least one level"),
         ([[20], []], "at least one level"),
@@ -153,9 +153,9 @@ def test_intervals_that_do_not_nest_are_refused(given: dict[str, Any], said: str
         ([[20, 40], [30]], "level 2 splits an interval of level 1: 30 is no break there"),
     ],
 )
-def test_breaks_that_do_not_nest_are_refused(levels: Sequence[Sequence[Number]], said: str) -> None:
+def test_breaks_that_do_not_nest_are_refused(levels: Sequence[Sequence[Number]], message: str) -> None:
     """The level and the break are named."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         breaks([1, 2], levels=levels)
     with pytest.raises(Misfit, match="level 1 has no break from 'bottom' to 'top'"):
         breaks([1, 2], levels=[[50]], codes=(60, 70))

@@ -63,7 +63,7 @@ def test_masks_nest(values: list[object], numbers: set[int], character: str, len
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({}, "either 'hide' or 'keep'"),
         ({"hide": [1], "keep": [1]}, "either 'hide' or 'keep'"),
@@ -77,7 +77,7 @@ def test_masks_nest(values: list[object], numbers: set[int], character: str, len
         ({"keep": [4], "length": 4}, "a 'length' of 4 hides nothing where 4 characters are kept"),
     ],
 )
-def test_masks_that_do_not_nest_are_refused(given: dict[str, Any], said: str) -> None:
+def test_masks_that_do_not_nest_are_refused(given: dict[str, Any], message: str) -> None:
     """What was given is named."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         masks(["abc"], **given)

@@ -228,14 +228,14 @@ def test_adult(adult, adult_rows):
 @pytest.mark.reference_data
 def test_progress_never_falls(adult):
     """The share of rows that are done rises to 1."""
-    told: list[float] = []
-    mondrian(adult.counts, adult.hierarchies, 50, progress=told.append)
-    assert told == sorted(told)
-    assert math.isclose(told[-1], 1)
+    reported: list[float] = []
+    mondrian(adult.counts, adult.hierarchies, 50, progress=reported.append)
+    assert reported == sorted(reported)
+    assert math.isclose(reported[-1], 1)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"k": 9}, "4 rows cannot form a class of 9"),
         ({"numeric": ["s"]}, "column 's': 2 of 2 values are not finite numbers"),
@@ -243,14 +243,14 @@ def test_progress_never_falls(adult):
         ({"criteria": [LDiversityLimit("d", 3)]}, "as a whole breaks a limit"),
     ],
 )
-def test_what_does_not_fit(arguments, said):
+def test_what_does_not_fit(arguments, message):
     """Too few rows, texts as numbers, missing columns and tables that break a limit are refused, naming no value."""
     counts = pd.DataFrame({"x": [1, 2, 3, 4], "s": ["a", "b", "a", "b"], "d": ["u", "v", "u", "v"], "count": 1})
     if "criteria" not in arguments:
         counts = counts.drop(columns="d")
     asked = {"k": 2, "numeric": ["x"], **arguments}
     known = {name: plain(counts[name]) for name in ("x", "s")}
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         mondrian(counts, known, asked.pop("k"), **asked)
 
 

@@ -126,11 +126,11 @@ def test_labels_that_read_alike_are_one():
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"),
+    ("levels", "message"),
     [((0,), "1 levels for 2 columns"), ((0, 2), "column 'sex' has no level 2; its levels are 0 to 1")],
 )
-def test_levels_have_to_fit(levels, said):
+def test_levels_have_to_fit(levels, message):
     """There is one level for each column, and the hierarchy has it."""
     frequencies, _ = read_table(PEOPLE, {"age": AGES, "sex": SEXES})
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         Recoding.of_node(frequencies, levels)

@@ -107,7 +107,7 @@ def test_faults_of_declarations(declared: Any, kinds: list[FaultKind]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"),
+    ("declared", "message"),
     [
         ({"type": "interval"}, "no type 'interval'; did you mean 'intervals'"),
         ({"widths": [5]}, "no 'type'; a hierarchy is declared by a 'type', one of intervals, bins"),
@@ -131,9 +131,9 @@ def test_faults_of_declarations(declared: Any, kinds: list[FaultKind]) -> None:
         ({"type": "file"}, "path: field required"),
     ],
 )
-def test_what_is_no_declaration_is_refused(declared: Any, said: str) -> None:
+def test_what_is_no_declaration_is_refused(declared: Any, message: str) -> None:
     """It says where and what."""
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         hierarchy_spec(declared)
 
 

@@ -162,14 +162,14 @@ def test_adult(adult, adult_rows):
     """Of Adult's 23,470 rows in classes below 5 none is suppressed, and less than a cell in six is blanked."""
     names = list(adult.hierarchies)
     frequencies, places = read_table(adult_rows[names], {name: plain(adult_rows[name]) for name in names})
-    told: list[float] = []
-    recoding = blank_cells(frequencies, 5, progress=told.append)
+    reported: list[float] = []
+    recoding = blank_cells(frequencies, 5, progress=reported.append)
     found = recoding.apply(adult_rows, places)[names]
     assert k_anonymity(found, names).k >= 5
     assert recoding.rows_suppressed < 5
     assert found.isna().sum().sum() < found.size / 6
-    assert told == sorted(told)
-    assert math.isclose(told[-1], 1, abs_tol=1e-3)
+    assert reported == sorted(reported)
+    assert math.isclose(reported[-1], 1, abs_tol=1e-3)
     assert without_broken(frequencies, 5).rows_suppressed == 23_470
 
 
@@ -182,17 +182,17 @@ def test_more_columns_than_all_sets_of_which_can_be_tried():
 
 
 @pytest.mark.parametrize(
-    ("weights", "error", "said"),
+    ("weights", "error", "message"),
     [
         ({"z": 1}, Misfit, "column 'z' is not a quasi-identifier"),
         ({"p": 0}, ValueError, "the weight of 'p' is 0"),
         ({"p": math.inf}, ValueError, "the weight of 'p' is inf"),
     ],
 )
-def test_weights_have_to_fit(weights, error, said):
+def test_weights_have_to_fit(weights, error, message):
     """Weights are numbers above 0 of columns that are there."""
     counts = pd.DataFrame({"p": ["a", "b"], "count": 1})
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         suppress_cells(counts, 2, weights=weights)
 
 

@@ -64,7 +64,7 @@ def test_trees_nest(groups: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("groups", "kind", "said"),
+    ("groups", "kind", "message"),
     [
         ({}, FaultKind.EMPTY, "there is no group"),
         ({"a": []}, FaultKind.EMPTY, "1 group without a member"),
@@ -79,10 +79,10 @@ def test_trees_nest(groups: dict[str, Any]) -> None:
         ({"x": {"b": ["a"]}, "y": ["b"]}, FaultKind.DUPLICATE, "1 group is in several places: 'b'"),
     ],
 )
-def test_trees_with_faults_are_refused(groups: dict[str, Any], kind: FaultKind, said: str) -> None:
+def test_trees_with_faults_are_refused(groups: dict[str, Any], kind: FaultKind, message: str) -> None:
     """The names of the tree may be shown: they are no values of a table."""
     assert kind in {fault.kind for fault in tree_faults(groups)}
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=message):
         tree(None, groups=groups)
 
 

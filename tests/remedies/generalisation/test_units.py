@@ -62,16 +62,16 @@ def test_numbers_beyond_64_bits_are_exact(bound: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         (["1", "many", "2"], "1 of 3 values are not finite numbers"),
         ([float("inf"), "\N{ARABIC-INDIC DIGIT THREE}", "1_0", "1e9999"], "4 of 4 values"),
         ([None, float("nan")], "there is no value to generalise"),
     ],
 )
-def test_what_is_no_number_is_counted(values: list[object], said: str) -> None:
+def test_what_is_no_number_is_counted(values: list[object], message: str) -> None:
     """And never shown."""
-    with pytest.raises(Misfit, match=said) as caught:
+    with pytest.raises(Misfit, match=message) as caught:
         Numbers.read(values)
     assert "many" not in str(caught.value)
 
