@@ -177,7 +177,7 @@ class Microaggregate(RemedyParameters):
             cells_changed=current_cost.changed,
             cells_blanked=current_cost.blanked,
             cells_filled=current_cost.filled,
-            information_lost=current_cost.lost,
+            information_lost=current_cost.losses,
             guarantee=guarantee,
             figures=self._figures(grouped, current_cost),
         )

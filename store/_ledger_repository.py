@@ -113,13 +113,14 @@ class DatedCharge(NamedTuple):
 class RequestHistory:
     """The state of a request of a series: how often it was charged, and whether its answer is stored.
 
-    `lost`: how many charges of the series brought no answer since one did; `lost_at`: when the last of them was made.
+    `unanswered`: how many charges of the series brought no answer since one did; `unanswered_at`: when the last of them
+    was made.
     """
 
     charged: int
     answered: bool
-    lost: int
-    lost_at: datetime | None
+    unanswered: int
+    unanswered_at: datetime | None
 
 
 class LedgerReader(Repository):
@@ -191,10 +192,10 @@ class LedgerReader(Repository):
         these = (_ENTRY.c.request.is_not(None), func.substr(_ENTRY.c.request, 1, len(prefix)) == prefix)  # by the index
         last = select(func.coalesce(func.max(_ENTRY.c.number), 0)).where(*these, answered).scalar_subquery()
         abandoned = select(func.count(), func.max(_ENTRY.c.recorded_at)).where(*these, reserved, _ENTRY.c.number > last)
-        number, lost_at = self._connection.execute(abandoned).one()
+        number, unanswered_at = self._connection.execute(abandoned).one()
         statement = select(func.count()).where(_ENTRY.c.request == request, reserved)
         charged = self._connection.scalar(statement) or 0
-        return RequestHistory(charged, self.stored_answer(request) is not None, number, lost_at)
+        return RequestHistory(charged, self.stored_answer(request) is not None, number, unanswered_at)
 
     def answers(self, budget: int, limit: int) -> Sequence[tuple[ChainedEntry, ChainedEntry]]:
         """Return the last answers of a budget, newest first, each with the charge that it was stored for."""

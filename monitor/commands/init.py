@@ -49,10 +49,10 @@ def init(
     path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
     _refuse_overwriting(folder, force=force)
     places = _places(source, folder)
-    tables, unreadable = _catalogues(places.found)
+    tables, unreadable = _catalogues(places.locations)
     left_out = [*places.left_out, *unreadable]
     if not tables:
-        raise _nothing(places.found, left_out)
+        raise _nothing(places.locations, left_out)
     with progress("reading", len(tables)) as advance:
         suggestions = suggest_for_catalogues(tables, SystemClock(), advance)
     project = folder.resolve().name or "tables"

@@ -87,16 +87,16 @@ class TwoClasses:
 
     column: str
     release: str
-    found: ColumnClass
+    column_class: ColumnClass
     other: str
-    other_found: ColumnClass
+    other_class: ColumnClass
 
     @property
     def message(self) -> str:
         """Return what is wrong, for a person."""
         return (
-            f"column '{self.column}' is '{self.found}' in release '{self.release}' and '{self.other_found}' in release "
-            f"'{self.other}' of the same table"
+            f"column '{self.column}' is '{self.column_class}' in release '{self.release}' and '{self.other_class}' in "
+            f"release '{self.other}' of the same table"
         )
 
 
@@ -110,9 +110,9 @@ def two_classes(releases: Mapping[str, Release]) -> Iterator[TwoClasses]:
     first: dict[str, tuple[str, ColumnClass]] = {}
     for name, release in releases.items():
         for column, result in release.columns.items():
-            other, other_found = first.setdefault(column, (name, result))
-            if other_found is not result:
-                yield TwoClasses(column, name, result, other, other_found)
+            other, other_class = first.setdefault(column, (name, result))
+            if other_class is not result:
+                yield TwoClasses(column, name, result, other, other_class)
 
 
 def _conflicting_classes(tree: Node, config: Config) -> Iterator[Problem]:

@@ -65,10 +65,10 @@ def rests(tries: RequestHistory, period: timedelta, now: datetime) -> bool:
 
     After two it is run in the next slot, after three one slot is left out, then three, seven, ...
     """
-    if tries.lost < MOST_CHARGES or tries.lost_at is None:
+    if tries.unanswered < MOST_CHARGES or tries.unanswered_at is None:
         return False
-    rest = period * (1 << min(tries.lost - MOST_CHARGES, _MOST_DOUBLINGS)) - period / 2
-    return timedelta() <= now - tries.lost_at < rest
+    rest = period * (1 << min(tries.unanswered - MOST_CHARGES, _MOST_DOUBLINGS)) - period / 2
+    return timedelta() <= now - tries.unanswered_at < rest
 
 
 def spent(charge: Charge, total: int) -> str:

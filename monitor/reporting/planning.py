@@ -44,7 +44,7 @@ class PlanningFigure:
     """An estimate with what it was made of."""
 
     expected: ExpectedIncidents
-    found: Estimate
+    estimate: Estimate
     improve: Fraction | None
     currency: Currency
 
@@ -74,7 +74,7 @@ class PlanningFigure:
 
     def to_json(self) -> dict[str, Any]:
         """Return the published shape `tablewatch.estimate/1`; money is rounded once, hours are not rounded."""
-        result = self.found
+        result = self.estimate
         return {
             "schema": "tablewatch.estimate/1",
             "incidents": float(result.incidents),
@@ -92,7 +92,7 @@ class PlanningFigure:
             console.print(line)
 
     def _lines(self) -> Iterator[Text]:
-        result, expected, text = self.found, self.expected, self.currency.text
+        result, expected, text = self.estimate, self.expected, self.currency.text
         name = f"{format_duration(expected.ttd)} time to detection + {format_duration(expected.ttr)} time to resolution"
         yield _line("incidents", f"{_format(result.incidents)} a year on {expected.tables:,} tables")
         yield _line("each", name)

@@ -42,7 +42,7 @@ class SourceNotFound(Exception):
 class SourceLocations:
     """The sources of a first configuration, by unique names, and what was left out and why."""
 
-    found: tuple[SourceLocation, ...]
+    locations: tuple[SourceLocation, ...]
     left_out: tuple[str, ...] = ()
 
 

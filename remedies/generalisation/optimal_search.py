@@ -115,10 +115,10 @@ def optimum(
         course.tell(walker.share)
     return Optimum(
         columns=frequencies.columns,
-        levels=None if best is None else tuple(best.seen.levels.tolist()),
+        levels=None if best is None else tuple(best.node.levels.tolist()),
         by=by,
         value=None if best is None else best.value,
-        suppressed=None if best is None else best.seen.suppressed,
+        suppressed=None if best is None else best.node.suppressed,
         proved=ended,
         lattice=walker.lattice.size,
         looked=walker.looked,
@@ -128,13 +128,13 @@ def optimum(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Best:
-    seen: NodeClasses
+    node: NodeClasses
     value: float
 
     @property
     def steps(self) -> int:
         """Count the levels gone up."""
-        return int(self.seen.levels.sum())
+        return int(self.node.levels.sum())
 
 
 def _better(best: _Best | None, search: LatticeWalk, goal: Objective, node: NodeClasses) -> _Best | None:

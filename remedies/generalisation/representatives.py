@@ -25,14 +25,14 @@ Floats = npt.NDArray[np.float64]
 class ReleasedCells:
     """A column's cells. `leaf`, `label`, `rows` int64 (pairs,): released cells, each pair of leaf and label once.
 
-    `lost`, `total` int64 (leaves,): the suppressed rows of each leaf, and all of its rows.
+    `suppressed`, `total` int64 (leaves,): the suppressed rows of each leaf, and all of its rows.
     """
 
     column: RecodedColumn
     leaf: Whole
     label: Whole
     rows: Whole
-    lost: Whole
+    suppressed: Whole
     total: Whole
 
     @property
@@ -54,7 +54,7 @@ class ReleasedCells:
 
     def summed(self, of_label: Floats, of_lost: float) -> float:
         """Add up what each cell has: by its label, or because its row is suppressed."""
-        return float(np.dot(of_label[self.label], self.rows) + of_lost * self.lost.sum())
+        return float(np.dot(of_label[self.label], self.rows) + of_lost * self.suppressed.sum())
 
 
 def cells_of(recoding: Recoding, place: int) -> ReleasedCells:
@@ -108,7 +108,7 @@ def squared_differences(cells: ReleasedCells, representative: Representative) ->
     with np.errstate(over="ignore", invalid="ignore"):  # too large for a float: infinite
         stands, for_all = _STANDING[representative](cells, numbers)
         released = np.dot((numbers[leaf] - stands[label]) ** 2, rows)
-        of_suppressed = np.dot((numbers[is_number] - for_all) ** 2, cells.lost[is_number])
+        of_suppressed = np.dot((numbers[is_number] - for_all) ** 2, cells.suppressed[is_number])
     result = float(released + of_suppressed)
     return math.inf if math.isnan(result) else result
 

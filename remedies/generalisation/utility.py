@@ -197,7 +197,7 @@ def _loss(cells: ReleasedCells) -> float:
 def _entropy_bits(cells: ReleasedCells) -> float:
     of_label, of_leaf = np.log2(np.maximum(cells.covered, 1)), np.log2(cells.total)
     released = np.dot(of_label[cells.label] - of_leaf[cells.leaf], cells.rows)
-    return float(released + np.dot(_bits(cells), cells.lost))
+    return float(released + np.dot(_bits(cells), cells.suppressed))
 
 
 def _most_bits(cells: ReleasedCells) -> float:

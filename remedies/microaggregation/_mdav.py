@@ -135,7 +135,7 @@ class _Scratch(NamedTuple):
     columns: npt.NDArray[np.float32]  # (d, n)
     record: npt.NDArray[np.int64]  # (n,) record at each position, ascending
     place: npt.NDArray[np.int64]  # (n,) position of each record
-    gone: npt.NDArray[np.bool_]  # (n,) assigned since positions were given
+    assigned: npt.NDArray[np.bool_]  # (n,) since positions were given
     apart: npt.NDArray[np.float32]  # (n,) squared distances to one record
     closest: npt.NDArray[np.float32]  # (n,) squared distances to the nearest member of the group that grows
     bounds: tuple[float, float, float]
@@ -197,7 +197,7 @@ def _grown(
         groups += 1
         left -= size
         if 8 * left < 7 * alive:
-            alive = keep(scratch.columns, scratch.record, scratch.gone, alive)
+            alive = keep(scratch.columns, scratch.record, scratch.assigned, alive)
             for position in range(alive):
                 scratch.place[scratch.record[position]] = position
     return labels
@@ -242,7 +242,7 @@ def _take_nearest(
     for member in range(near.size):
         position = near[member]
         group[member] = scratch.record[position]
-        scratch.gone[position] = True
+        scratch.assigned[position] = True
         scratch.columns[0, position] = FAR
         closest[position] = np.float32(np.inf)
 
@@ -276,7 +276,7 @@ def _next_member(
         outwards = gamma * gamma * apart64(scores, scratch.record[result[0]], scores[joins])
     if not inwards < outwards - tie(inwards, scratch.bounds[0]):
         return -1
-    scratch.gone[at] = True
+    scratch.assigned[at] = True
     scratch.columns[0, at] = FAR
     scratch.closest[at] = np.float32(np.inf)
     _bring_closer(scratch, alive)

@@ -257,13 +257,13 @@ def _writer(column: pd.Series[Any], categories: Any) -> Callable[[Floats, Mask],
 
 @dataclass(frozen=True, slots=True)
 class TableLoss:
-    """The loss of a table. By column: `lost` in per cent, cells `changed`, of these `blanked` and `filled`.
+    """The loss of a table. By column: `losses` in per cent, cells `changed`, of these `blanked` and `filled`.
 
     `by_kind`: the loss of all columns of a kind together, weighted by their cells; losses of different kinds are
     different quantities, so there is no sum of them.
     """
 
-    lost: Mapping[str, float]
+    losses: Mapping[str, float]
     by_kind: Mapping[ColumnKind, float]
     changed: Mapping[str, int]
     blanked: Mapping[str, int]

@@ -490,17 +490,17 @@ def test_the_anchor_is_for_its_owner_only(ledger: StoredLedger, tmp_path: Path) 
 
 def test_what_became_of_a_series_of_requests(ledger: StoredLedger) -> None:
     """How often one was charged, and how many charges of the series brought nothing since one did."""
-    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(0, answered=False, lost=0, lost_at=None)
+    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(0, answered=False, unanswered=0, unanswered_at=None)
     for number in (1, 1, 2):
         granted(ledger, charge(10, f"t/a/{number}"))
     granted(ledger, charge(10, "t/ab/1"))
-    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(2, answered=False, lost=3, lost_at=AT)
+    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(2, answered=False, unanswered=3, unanswered_at=AT)
     ledger.store_answer(granted(ledger, charge(10, "t/a/2")), {"value": 1}, **ANN)
-    assert ledger.tries("t/a/", "t/a/2") == RequestHistory(2, answered=True, lost=0, lost_at=None)
+    assert ledger.tries("t/a/", "t/a/2") == RequestHistory(2, answered=True, unanswered=0, unanswered_at=None)
     later = ledger.reserve(charge(10, "t/a/3"), actor="ann", now=AT + HOUR)
     assert isinstance(later, Granted)
-    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(2, answered=False, lost=1, lost_at=AT + HOUR)
-    assert ledger.tries("t/ab/", "t/ab/1").lost == 1
+    assert ledger.tries("t/a/", "t/a/1") == RequestHistory(2, answered=False, unanswered=1, unanswered_at=AT + HOUR)
+    assert ledger.tries("t/ab/", "t/ab/1").unanswered == 1
 
 
 def test_the_place_of_the_anchor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from sources import SourceSpec
 
 
 def _yaml_for(source: str | None, folder: Path, working: Path) -> str:
-    tables = [(place, read_catalogue(place.spec)) for place in source_locations(source, folder, working).found]
+    tables = [(place, read_catalogue(place.spec)) for place in source_locations(source, folder, working).locations]
     suggestions = suggest_for_catalogues(tables, SystemClock(), lambda: None)
     return write_yaml(tables, suggestions, project="p")
 
@@ -99,7 +99,7 @@ def test_files_of_the_folder_are_found(tmp_path: Path) -> None:
     _shop(tmp_path / "shop.db")
     _shop(tmp_path / "tablewatch.db")  # our own store
     _data(tmp_path, "a.csv")
-    found = [place.entry for place in source_locations(None, tmp_path, Path("/elsewhere")).found]
+    found = [place.entry for place in source_locations(None, tmp_path, Path("/elsewhere")).locations]
     assert found == [{"files": "*.csv"}, {"url": "sqlite:///shop.db"}]
 
 
@@ -135,7 +135,7 @@ def test_tables_of_one_name_in_two_sources_are_told_apart(tmp_path: Path) -> Non
 
 def test_a_password_is_not_written_down(tmp_path: Path) -> None:
     """The password of an address is left to an environment variable, and used only to read the catalogue now."""
-    (place,) = source_locations("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path).found
+    (place,) = source_locations("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path).locations
     suggestions = {place.name: SourceSuggestions((TableSuggestions("orders"),))}
     text = write_yaml([(place, [TableEntry("orders")])], suggestions, project="p")
     assert "p%40ss" not in text + repr(place)
@@ -149,7 +149,7 @@ def test_a_password_is_not_written_down(tmp_path: Path) -> None:
 
 def test_a_table_whose_name_has_control_characters_keeps_it_in_its_source_alone(tmp_path: Path) -> None:
     """A name in the configuration cannot have them; the table is the one that the source calls so."""
-    (place,) = source_locations("postgresql://host/shop", tmp_path, tmp_path).found
+    (place,) = source_locations("postgresql://host/shop", tmp_path, tmp_path).locations
     tables = [(place, [TableEntry("or\tders")])]
     (name,) = table_names(tables).values()
     suggestions = {place.name: SourceSuggestions((TableSuggestions(name),))}
