@@ -10,7 +10,7 @@ a slot is `unknown`.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from checks import Status
 from checks.classes.arrays import np
@@ -96,15 +96,21 @@ def results_at(track: ResultTrack, slots: Ints, gaps: TimeMeasure, begun: Iterab
     slots, following, stands = slots[chosen], following[chosen], stands[chosen]
     low, high = _neighbours(track, slots, following, stands, gaps)
     high = np.where(slots < _beginnings(track, begun)[high.clip(0)], np.where(stands, high, low), high)
-    says_nothing = (low < 0) | (track.status[low.clip(0)] == UNKNOWN)
-    agree = (track.status[low.clip(0)] == track.status[high.clip(0)]) | (low < 0)
+    before, after = track.status[low.clip(0)], track.status[high.clip(0)]
+    before = np.where(low < 0, UNKNOWN, before)
+    after = np.where(low < 0, UNKNOWN, after)
+    at, ended = (np.where(stands, column[low.clip(0)], slots) for column in (track.at, track.ended))
+
+    def taking(later: Any) -> ResultTrack:
+        return ResultTrack(at, ended, np.where(later, after, before), np.where(later, high, low).clip(0))
+
     return SlotResults(
-        worst=_moved(track, slots, low, high, stands, worst=True),
-        best=_moved(track, slots, low, high, stands, worst=False),
+        worst=taking(after > before),
+        best=taking(after < before),
         slots=slots.size,
-        recorded=int((stands & ~says_nothing).sum()),
-        bounded=int((~agree).sum()),
-        unknown=int(says_nothing.sum()),
+        recorded=int((stands & (before != UNKNOWN)).sum()),
+        bounded=int((before != after).sum()),
+        unknown=int((before == UNKNOWN).sum()),
     )
 
 
@@ -135,18 +141,6 @@ def _neighbours(track: ResultTrack, slots: Ints, following: Ints, stands: Ints, 
     missing = (low < 0) | (high >= nothing) | gaps.covers(slots)
     low, high = np.where(missing, -1, low), np.where(missing, -1, high)
     return np.where(stands, following, low), np.where(stands, following, high)
-
-
-def _moved(track: ResultTrack, slots: Ints, low: Ints, high: Ints, stands: Ints, *, worst: bool) -> ResultTrack:
-    before, after = track.status[low.clip(0)], track.status[high.clip(0)]
-    takes_later = after > before if worst else after < before
-    place = np.where(takes_later, high, low)
-    status = np.where(place < 0, UNKNOWN, track.status[place.clip(0)])
-    at, ended = (
-        np.where(stands, track.at[place.clip(0)], slots),
-        np.where(stands, track.ended[place.clip(0)], slots),
-    )
-    return ResultTrack(at, ended, status, place.clip(0))
 
 
 def retry_slots(track: ResultTrack, after: timedelta) -> Ints:

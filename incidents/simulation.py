@@ -9,7 +9,7 @@ of the streak. So the results as they were, under the policy as it was, give the
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from checks import Message, Occurrence, OccurrenceMethod, Outcome, Status, UnknownReason
 from checks.classes.arrays import np
@@ -180,7 +180,8 @@ class _Replayer:
         if self.watch is None:
             self.watch = self._first_watch(times)
         if status == FAILED or (status == WARNED and self.policy.warn_opens):
-            outcome = replace(outcome, occurrence=self.knowledge.occurrence(place))
+            occurrence = self.knowledge.occurrence(place)
+            outcome = outcome if occurrence is None else replace(outcome, occurrence=occurrence)
             self.watch = self._with_last_good(self.watch, place)
         newest = self._newest()
         step = advance(
@@ -252,16 +253,16 @@ class _Replayer:
         watch = self.watch
         if watch is None:
             return
-        watch = replace(watch, last_run_at=from_us(int(self.track.at[row])))
+        counts: dict[str, Any] = {"last_run_at": from_us(int(self.track.at[row]))}
         if reason in _STEADY:
-            watch = replace(watch, recent=(watch.recent + watch.recent[-1] * min(count, RESULTS))[-RESULTS:])
+            counts["recent"] = (watch.recent + watch.recent[-1] * min(count, RESULTS))[-RESULTS:]
         if reason in {Reason.HEALTHY, Reason.NOT_ITS_OWN}:
-            watch = replace(watch, pass_streak=watch.pass_streak + count)
+            counts["pass_streak"] = watch.pass_streak + count
         if reason is Reason.JOINED:
-            watch = replace(watch, fail_streak=watch.fail_streak + count)
+            counts["fail_streak"] = watch.fail_streak + count
         elif reason is not Reason.UNKNOWN:
-            watch = replace(watch, last_pass_ended_at=from_us(int(self.track.ended[row])))
-        self.watch = watch
+            counts["last_pass_ended_at"] = from_us(int(self.track.ended[row]))
+        self.watch = replace(watch, **counts)
 
     # --- incidents ----------------------------------------------------------------------------------------------------
 

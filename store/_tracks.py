@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, case, select, type_coerce
@@ -27,12 +28,12 @@ _CODE: Final = case({status: code for code, status in enumerate(STATUS_CODES)}, 
 
 def track(connection: Connection, check_id: str, until: datetime) -> ResultTrack:
     """Return what the runs of a check before a moment came to, in the order in which they were decided on."""
-    rows = connection.execute(_decided(check_id, until, _M.id, _AT, type_coerce(_RUN.ended_at, WHOLE), _CODE))
-    blocks = [np.empty((0, 4), dtype=np.int64), *(np.array(part, dtype=np.int64) for part in batches(rows))]
-    columns = np.concatenate(blocks).T
-    order = np.argsort(columns[0], kind="stable")
-    at, ended, status = (column[order] for column in columns[1:])
-    return ResultTrack.of(at=at, ended=ended, status=status)
+    place = _M.id * len(STATUS_CODES) + _CODE  # a column less to read
+    rows = connection.execute(_decided(check_id, until, place, _AT, type_coerce(_RUN.ended_at, WHOLE)))
+    numbers = (np.fromiter(chain.from_iterable(part), dtype=np.int64) for part in batches(rows))
+    columns = np.concatenate([np.empty(0, dtype=np.int64), *numbers]).reshape(-1, 3)
+    places, at, ended = columns[np.argsort(columns[:, 0])].T
+    return ResultTrack.of(at=at, ended=ended, status=places % len(STATUS_CODES))
 
 
 def observations(connection: Connection, check_id: str, until: datetime) -> Mapping[int, Mapping[str, Any]]:
