@@ -109,6 +109,18 @@ def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
     return record is not None and record["action"] == DecisionAction.DROPPED
 
 
+def hold_ends(decision: Mapping[str, Any]) -> Iterator[datetime]:
+    """Yield when the holds of a decision end, where that is known."""
+    for record in decision["channels"].values():
+        if record["action"] == DecisionAction.HELD and record["until"] is not None:
+            yield datetime.fromisoformat(record["until"])
+
+
+def is_held_by(decision: Mapping[str, Any] | None, reason: HoldReason) -> bool:
+    """Check whether a change is or was held back for a channel for a reason."""
+    return any(record["held_by"] == reason for record in (decision or {}).get("channels", {}).values())
+
+
 def encode_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[str, Any]:
     """Return the decision on a change as the store keeps it; `why`: the reason where it concerns no channel."""
     return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}

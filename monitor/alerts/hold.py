@@ -190,6 +190,7 @@ class HoldRules:
         around: Iterable[Incident],
         now: datetime,
         recipients: Recipients = NO_RECIPIENTS,
+        lineage: Lineage | None = None,
     ) -> None:
         """Prepare the rules of a moment.
 
@@ -199,12 +200,13 @@ class HoldRules:
             around: incidents of tables up- and downstream: unresolved ones, and those resolved within `LONGEST_GRACE`.
             now: the present, UTC.
             recipients: of the incidents around: an incident of which no channel is notified mutes nothing.
+            lineage: that of the configuration, if it is at hand.
         """
         self._config = config
         self._recipients = recipients
         self._now = now
         self._silences = silences
-        self.lineage = Lineage.of(config)
+        self.lineage = lineage or Lineage.of(config)
         self._notified: dict[int, bool] = {}
         self._around: dict[str, list[Incident]] = {}
         for incident in around:

@@ -5,6 +5,7 @@
 
 In: the configuration that runs, a proposed one, the store, which is only read. Out: what would have been noticed when,
 which alerts would have been sent, hours and money, both ways. Read `plan` (what differs), `rejudge` (stored numbers
-between other limits), `run` (each check both ways), `alarms` (the alerts of both, decided by `monitor.alerts` on
-facts in memory), `compare` (the figures), `view` (terminal and JSON).
+between other limits), `run` (each check both ways), `alarms` (the events around replayed incidents) and
+`replayed_alerts` (their alerts, decided by `monitor.alerts` on facts in memory), `compare` (the figures), `view`
+(terminal and JSON).
 """
