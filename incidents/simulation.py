@@ -8,7 +8,7 @@ of the streak. So the results as they were, under the policy as it was, give the
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from checks import Message, Occurrence, OccurrenceMethod, Outcome, Status, UnknownReason
@@ -40,7 +40,7 @@ from incidents.recorded_history import RecordedHistory
 from incidents.result_tracks import ABSENT, FAILED, PASSED, WARNED, ResultTrack
 from incidents.spans import Ints
 
-_NEVER: Final = -(2**62)
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _REPLAYED: Final = Message("replayed")
 _OUTCOMES: Final = (
     Outcome(Status.PASS, _REPLAYED),
@@ -314,10 +314,9 @@ class _Replayer:
         return next(about_its_time, None)
 
 
-def _place_among_newest(incident: Incident) -> tuple[bool, int, int]:
+def _place_among_newest(incident: Incident) -> tuple[bool, datetime, int]:
     """Return the place of an incident among those of a check: the open one is the newest, else the last that ended."""
-    ended_at = incident.last.resolved_at
-    return incident.state is not State.RESOLVED, _NEVER if ended_at is None else to_us(ended_at), incident.id
+    return incident.state is not State.RESOLVED, incident.last.resolved_at or _NEVER, incident.id
 
 
 def _overlap(one: Incident, other: Incident) -> bool:

@@ -90,14 +90,14 @@ def channels_for(
     configured = config.table(table)
     facts, products = _facts(table, configured, config), config.products_of(table)
     for number, route in enumerate(config.alerts.routes, start=1):
-        misses = (
-            [_OTHER_OUTCOME[outcome]]
+        miss = (
+            _OTHER_OUTCOME[outcome]
             if route.match.outcome != outcome
-            else list(_misses(route, facts, products, severity=severity, kind=kind, waited=waited))
+            else next(_misses(route, facts, products, severity=severity, kind=kind, waited=waited), None)
         )
         name = f"route {number}"
-        if misses:
-            steps.append(Step(name, applies=False, why=misses[0], to=route.to))
+        if miss is not None:
+            steps.append(Step(name, applies=False, why=miss, to=route.to))
             continue
         steps.append(Step(name, applies=True, why=_format_match(route), to=route.to))
         for channel in route.to:
