@@ -61,6 +61,7 @@ FAIL, FLAP, SNOOZE, ACKNOWLEDGE = ((verb, Severity.ERROR) for verb in ("fail", "
 BOTH = [(1, "orders", *FAIL), (1, "lines", *FAIL)]
 HELD = ("{to: [desk]}", '{to: [boss], digest: {at: "08:03"}, match: {table: lines}}')
 """An alert of `lines` waits for a digest, so that it is decided on again every five minutes."""
+PAGED = ("{to: [pager], quiet_hours: night}", HELD[1])
 MUTED = ('{to: [boss], digest: {at: "08:03"}}', "{to: [desk], match: {table: lines}}")
 """An alert of `orders` waits for a digest, and until then mutes one of `lines`, of which `desk` may be notified."""
 
@@ -161,6 +162,8 @@ def alarms(
     [(1, "stock", *FAIL), (3, "lines", *FAIL), (7, "lines", *ACKNOWLEDGE)],
     7,
 ).via("the next in line")
+@example({"routes": MUTED}, [], [*BOTH, (31, "orders", "pass", Severity.ERROR)], 4).via("an end upstream")
+@example({"routes": PAGED}, [], [(70, "lines", *FAIL), (10, "lines", *ACKNOWLEDGE)], 7).via("a notice that follows")
 @settings(max_examples=examples(25), deadline=None)
 def test_skipped_rechecks_change_no_alert(rules, silences, steps, hours):
     """Every alert is sent at the same time, in the same message, as if each recheck had been made."""
