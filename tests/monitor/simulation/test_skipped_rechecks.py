@@ -164,7 +164,7 @@ def alarms(
 ).via("the next in line")
 @example({"routes": MUTED}, [], [*BOTH, (31, "orders", "pass", Severity.ERROR)], 4).via("an end upstream")
 @example({"routes": PAGED}, [], [(70, "lines", *FAIL), (10, "lines", *ACKNOWLEDGE)], 7).via("a notice that follows")
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_skipped_rechecks_change_no_alert(rules, silences, steps, hours):
     """Every alert is sent at the same time, in the same message, as if each recheck had been made."""
     with tempfile.TemporaryDirectory() as folder:
