@@ -20,7 +20,7 @@ from monitor.alerts.decide import FLAPPING_NOTICE, needs_acknowledged_notice
 from monitor.alerts.decision_record import RECHECK_AFTER, hold_ends, is_held_by, was_dropped
 from monitor.alerts.digest import next_slot
 from monitor.alerts.facts import AlertFacts, DueIncidents, pending_channels
-from monitor.alerts.hold import LONGEST_GRACE, HoldReason, HoldRules, Lineage, Recipients, quiet_until
+from monitor.alerts.hold import LONGEST_GRACE, HoldReason, HoldRules, Lineage, Recipients, quiet_times, quiet_until
 from monitor.alerts.notification_pass import NotificationPass, PendingDecision, PlannedMessage
 from monitor.alerts.reminders import is_missed, may_be_reminded, missing_channels
 from monitor.alerts.route import next_in_line_at
@@ -288,12 +288,17 @@ class ReplayedAlerts:
         return min(moment for moment in moments if moment > self.now)
 
     def _calendar_times(self) -> Iterator[datetime]:
-        """Yield when maintenance and silences start and silences end: sooner than their holds if they were ended.
+        """Yield when maintenance and silences start and end, and when quiet hours start.
 
-        What they hold back mutes nothing downstream. All other holds have known ends.
+        What maintenance and silences hold back mutes nothing downstream, so with them others change too, and a silence
+        may be ended early. What waits for a digest or the cap waits from then on for the end of the quiet hours. All
+        other holds have known ends.
         """
-        for work in self.project.config.maintenance:
-            yield work.span(self.project.config.timezone)[0]
+        config = self.project.config
+        for quiet in config.alerts.quiet_hours.values():
+            yield from (start for start, _ in quiet_times(quiet, self.now, zone=config.timezone))
+        for work in config.maintenance:
+            yield from work.span(config.timezone)
         for silence in self.silences:
             yield from (silence.starts_at, _end(silence))
 

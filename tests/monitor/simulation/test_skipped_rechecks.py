@@ -30,6 +30,7 @@ ROUTES = (
     "{to: [boss], unacknowledged_for: 2h}",
     "{to: [boss], unacknowledged_for: 25m, quiet_hours: night}",
     '{to: [boss], digest: {at: "03:11"}}',
+    '{to: [boss], digest: {at: "03:11"}, quiet_hours: night}',
     '{to: [boss], digest: {at: "08:03"}, quiet_hours: night}',
     '{to: [boss], digest: {at: "08:03"}, match: {table: lines}}',
     "{to: [desk], match: {table: lines}}",
@@ -64,6 +65,18 @@ HELD = ("{to: [desk]}", '{to: [boss], digest: {at: "08:03"}, match: {table: line
 PAGED = ("{to: [pager], quiet_hours: night}", HELD[1])
 MUTED = ('{to: [boss], digest: {at: "08:03"}}', "{to: [desk], match: {table: lines}}")
 """An alert of `orders` waits for a digest, and until then mutes one of `lines`, of which `desk` may be notified."""
+
+LATER = (
+    '{to: [boss], digest: {at: "03:11"}, match: {table: lines}}',
+    "{to: [desk], quiet_hours: night, match: {table: orders}}",
+)
+"""An alert of `orders` waits for the end of the night, and mutes one of `lines`, which waits for a digest before it."""
+LATER_IN_NIGHT = (
+    '{to: [boss], digest: {at: "03:11"}, quiet_hours: night, match: {table: stock}}',
+    "{to: [desk], match: {table: lines}}",
+    '{to: [boss], digest: {at: "08:03"}, match: {table: orders}}',
+)
+"""The digest for an alert of `stock` is due in the night, so that it waits for its end."""
 
 
 def configured(folder: Path, rules: dict[str, Any]) -> Any:
@@ -164,6 +177,18 @@ def alarms(
 ).via("the next in line")
 @example({"routes": MUTED}, [], [*BOTH, (31, "orders", "pass", Severity.ERROR)], 4).via("an end upstream")
 @example({"routes": PAGED}, [], [(70, "lines", *FAIL), (10, "lines", *ACKNOWLEDGE)], 7).via("a notice that follows")
+@example(
+    {"routes": LATER, "maintenance": ("orders", 60, 100)},
+    [],
+    [(62, "lines", *FAIL), (38, "orders", *FAIL), (110, "orders", "pass", Severity.ERROR)],
+    7,
+).via("the end of maintenance upstream")
+@example(
+    {"routes": LATER_IN_NIGHT, "remind_every": "3h", "maintenance": ("orders", 201, 100)},
+    [],
+    [(12, "lines", *FAIL), (28, "orders", *FAIL), (8, "stock", *FAIL)],
+    7,
+).via("the start of quiet hours before a digest")
 @settings(max_examples=examples(120), deadline=None)
 def test_skipped_rechecks_change_no_alert(rules, silences, steps, hours):
     """Every alert is sent at the same time, in the same message, as if each recheck had been made."""
