@@ -11,7 +11,7 @@ from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.timetable import Timetable
-from monitor.scan.clock_change import bring_back
+from monitor.scan.clock_change import bring_back, bring_notifications_back
 from monitor.scan.results import CheckMeasurement, TableResult, Target
 from store import FailPoint, Lease, Scheduled, Skip, SlotState, Store, WriteTransaction, reached
 
@@ -304,6 +304,7 @@ def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datet
     """Set times that lie in the future, since the clock was set back, to the present."""
     tx.schedule.reschedule([timetable.after(now) for timetable in timetables])
     bring_back(tx, tx.results.watches_after(now), to=now, now=now)
+    bring_notifications_back(tx, now)
     LOG.warning("the clock was set back; all schedules are recalculated from now")
 
 

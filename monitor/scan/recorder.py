@@ -226,10 +226,10 @@ class _Recorder:
         self._watches = dict(self._tx.results.watches(ids))
         ahead = [watch for watch in self._watches.values() if self._now and watch.last_run_at > self._now + _SKEW]
         if self._now and ahead:  # the clock was set back: these runs still come after the stored ones
-            from monitor.scan.clock_change import bring_back
+            from monitor.scan.clock_change import bring_run_back
 
             to = min(looked.started_at for _, looked in batch) - timedelta.resolution
-            self._watches |= bring_back(self._tx, ahead, to=to, now=self._now)
+            self._watches |= bring_run_back(self._tx, ahead, to=to, now=self._now)
         latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
         if everything and self._policy_of(everything[0].check).warn_notifies:  # the same for all of a configuration

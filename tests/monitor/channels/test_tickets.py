@@ -11,7 +11,7 @@ from monitor.channels import KINDS, DeliverySucceeded
 from monitor.channels.tickets import SETTLES_S
 from monitor.clock import SimulatedClock
 from monitor.daemon.notifier import Notifier
-from monitor.scan.clock_change import bring_back
+from monitor.scan.clock_change import bring_notifications_back
 from tests.monitor.alerts.made import at
 from tests.monitor.channels.following import following
 
@@ -120,7 +120,7 @@ def test_a_clock_that_is_set_back_does_not_put_a_ticket_off(tmp_path, kind):
         desk.step(6)
         desk.project.clock = SimulatedClock(at(1))
         with desk.store.writing() as tx:
-            bring_back(tx, (), to=at(1), now=at(1))
+            bring_notifications_back(tx, at(1))
         desk.step(1)
         assert (len(fake.tickets), desk.item().begun_at) == (0, at(1))
         desk.step(1.1)

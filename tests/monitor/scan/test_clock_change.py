@@ -13,6 +13,7 @@ from monitor.clock import SimulatedClock
 from monitor.scan.recorder import record_results
 from monitor.scan.results import CheckMeasurement, TableResult, targets_of
 from store import LastNotification, Scope
+from store._schedule import ScheduleReader
 from tests.incidents.histories import assert_valid
 from tests.monitor.simulation.played import ROUTES, START, made
 from tests.tiers import examples
@@ -94,6 +95,24 @@ def test_a_run_without_a_daemon_takes_silences_and_messages_along(tmp_path):
         assert (notification.told_at, item.begun_at) == (now, now)
         assert [due.id for due in tx.outbox.due(now, 10)] == [transition.id]
         assert len(tx.silences.all(active_at=now)) == 1
+    checked.store.close()
+
+
+def test_a_machine_whose_clock_is_behind_makes_no_message_due(tmp_path, monkeypatch):
+    """Messages go by the server's clock, which nobody set: what waits for another attempt goes on waiting."""
+    checked = Checked(tmp_path, "")
+    checked.clock.shift = HOUR
+    checked.run(Status.FAIL)
+    later = checked.clock.now() + HOUR
+    with checked.store.writing() as tx:
+        (transition,) = tx.outbox.waiting(10)
+        tx.outbox.postpone([transition.id], later)
+    checked.clock.shift = timedelta()
+    monkeypatch.setattr(ScheduleReader, "clock", lambda _, now: now + HOUR)
+    checked.run(Status.FAIL)
+    with checked.store.reading() as tx:
+        assert not tx.outbox.due(later - SECOND, 10)
+        assert [due.id for due in tx.outbox.due(later, 10)] == [transition.id]
     checked.store.close()
 
 
