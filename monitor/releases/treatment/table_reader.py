@@ -143,7 +143,11 @@ def _kind(data_type: "pa.DataType", current_data_type: "pa.DataType") -> "pa.Dat
 
 
 def not_read(error: SourceError) -> Stop:
-    """Return why a table cannot be read: wrong usage if it is the file's fault, not if its source does not answer."""
+    """Return why a table cannot be read.
+
+    It is wrong usage if a statement is refused, as in `risk`: the file is no table, or the type of a column does not
+    fit. It is not if the source does not answer.
+    """
     code = ExitCode.USAGE if isinstance(error, QueryFailed) else ExitCode.NOT_EVALUATED
     return Stop(code, Problem("remedy.not_read", str(error)))
 
