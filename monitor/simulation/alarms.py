@@ -8,10 +8,7 @@ from incidents import Event, Window, from_us
 from monitor.alerts.hold import Lineage
 from monitor.config.project import Project
 from monitor.simulation.replayed_alerts import Alarm, ReplayedAlerts
-from store import (
-    IncidentFilter,
-    ReadTransaction,
-)
+from store import IncidentFilter, ReadTransaction
 
 
 def alarms_of(

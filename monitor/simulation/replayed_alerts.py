@@ -25,14 +25,7 @@ from monitor.alerts.notification_pass import NotificationPass, PendingDecision, 
 from monitor.alerts.reminders import is_missed, may_be_reminded, missing_channels
 from monitor.alerts.route import next_in_line_at
 from monitor.config.project import Project
-from store import (
-    Changed,
-    DeliveryState,
-    LastingIncident,
-    LastNotification,
-    Silence,
-    Transition,
-)
+from store import Changed, DeliveryState, LastingIncident, LastNotification, Silence, Transition
 
 _EPOCH: Final = from_us(0)
 _DAY: Final = timedelta(days=1)

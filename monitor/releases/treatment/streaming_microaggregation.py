@@ -15,7 +15,7 @@ from checks import did_you_mean
 from monitor.clock import SystemClock
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.treatment.output import OutputColumns, publish, row_writer, verify_k
-from monitor.releases.treatment.table_reader import changed, not_read
+from monitor.releases.treatment.table_reader import changed, table_not_read
 from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.temp_folders import draft_folder
@@ -111,7 +111,7 @@ def treat_file(
             write = partial(_write, _Reading(source, table), work, (remedy.columns, every), how=how)
             reached = publish(out, write, prove)
     except SourceError as error:
-        raise not_read(error) from None
+        raise table_not_read(error) from None
     except OSError as error:
         raise _refused(f"'{out.parent}' cannot be written: {error.strerror}", "free disk space there") from None
     bill = _bill(remedy, work, every, reached, seconds=monotonic() - begun, sweeps=sweeps)

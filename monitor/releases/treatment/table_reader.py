@@ -92,7 +92,7 @@ def reading(place: TableRef) -> "Iterator[tuple[Source, ir.Table]]":
     except TableNotFound as error:
         raise Stop(ExitCode.USAGE, Problem("remedy.no_table", str(error))) from None
     except SourceError as error:
-        raise not_read(error) from None
+        raise table_not_read(error) from None
     except pa.ArrowException:
         message = f"'{place.name}' has a column with values of several types; expected one type per column"
         raise Stop(ExitCode.USAGE, Problem("remedy.not_read", message)) from None
@@ -142,7 +142,7 @@ def _kind(data_type: "pa.DataType", current_data_type: "pa.DataType") -> "pa.Dat
     return data_type if differs and not pa.types.is_null(data_type) else current_data_type
 
 
-def not_read(error: SourceError) -> Stop:
+def table_not_read(error: SourceError) -> Stop:
     """Return why a table cannot be read.
 
     It is wrong usage if a statement is refused, as in `risk`: the file is no table, or the type of a column does not
