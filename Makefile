@@ -1,13 +1,16 @@
 # tablewatch: `make demo` and `make test` do all the set-up on a machine with make and Python >= 3.11.
 PYTHON ?= python3
 VENV   ?= .venv
-EXTRAS ?= postgres,web,oidc,mcp,oncall
+EXTRAS ?= apprise,disclosure,gx,mcp,oidc,oncall,postgres,web
 BIN    := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
+KILLS  ?= 300
+INPUTS ?= 20000
 READY  := $(VENV)/.ready
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
+TIER   ?= all
 
-.PHONY: help demo setup test test-all test-rest search soak check bench docs clean
+.PHONY: help demo setup test test-all search soak check bench docs clean
 
 help:  ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -17,10 +20,10 @@ $(RUNTIME): pyproject.toml constraints.txt
 	  { echo "tablewatch needs Python 3.11 or newer; install it, or name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
-	@echo 'installing the runtime (1.0 GB of packages) into $(VENV), once'
+	@echo 'installing the runtime (0.9 GB of packages) into $(VENV), once'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[web]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[disclosure,web]'
 	@touch $(RUNTIME)
 
 $(READY): $(RUNTIME)
@@ -36,18 +39,14 @@ demo: $(RUNTIME)  ## Build a small shop with planted faults, replay six weeks of
 test: $(READY)  ## Run the quick tests: every capability, in about five minutes
 	$(BIN)/python -m pytest $(PARALLEL) --tier quick
 
-test-all: $(READY)  ## Run all tests (half an hour)
-	$(BIN)/python -m pytest $(PARALLEL)
-
-test-rest: $(READY)  ## Run what `make test` left out, and every property with all its examples
-	$(BIN)/python -m pytest $(PARALLEL) --tier rest
+test-all: $(READY)  ## Run all tests (an hour); with TIER=change, of slow functions some of their cases only
+	$(BIN)/python -m pytest $(PARALLEL) --tier $(TIER)
 
 search: $(READY)  ## Look for counterexamples: every property with ten times its examples, other ones each time (an hour)
 	$(BIN)/python -m pytest $(PARALLEL) --tier search --timeout 3600
 
-soak: $(READY)  ## Kill the daemon 2000 times, let every write of its store fail, run 10,000 tables (an hour; needs strace)
-	TABLEWATCH_CRASH_ROUNDS=2000 TABLEWATCH_CRASH_EVERY=1 TABLEWATCH_SOAK_RUNS=10000 \
-	  $(BIN)/python -m pytest -s tests/crash tests/monitor/daemon/test_soak.py tests/store/test_ledger_laws.py
+soak: $(READY)  ## Kill the daemon KILLS=300 times, type INPUTS=20000 hostile inputs, and count (hours; needs strace)
+	$(BIN)/python -m tests.soak --kills $(KILLS) --inputs $(INPUTS)
 
 check: $(READY)  ## Lint, imports, types
 	$(BIN)/ruff check .

@@ -43,6 +43,7 @@ COMMANDS = (
     "status",
     "incident list",
     "incident show 1",
+    "incident comment 1 seen",
     "downtime",
     "alert log",
     "silence list",

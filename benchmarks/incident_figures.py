@@ -37,7 +37,7 @@ from monitor.summaries.products import product_states
 from monitor.summaries.service_levels import fast_burns, judge_contract
 from monitor.terminal.localizer import Localizer
 from monitor.web.incident_brief import incident_brief
-from monitor.web.views.incidents import IncidentQuery, list_incidents
+from monitor.web.views.incident_list import IncidentQuery, list_incidents
 from monitor.web.views.overview import NoQuery, show_overview
 from store import ReadTransaction, Store, open_store
 

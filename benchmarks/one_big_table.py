@@ -48,6 +48,9 @@ PATTERN = """
       - {type: pattern, column: country, pattern: "[A-Z]{2}", max_ratio: 0.01SAMPLE}"""
 FRESHNESS = """
       - {type: freshness, column: loaded_at, max_age: 400dTIME}"""
+NO_ROW = """
+      - {type: volume, min: 0, on_empty: pass, where: "amount > 1425"}"""
+"""A comparison that the footer denies for all rows but those with NaN, which it leaves out."""
 MAKE = """
 COPY (
   SELECT range AS id, (range * 7919) % 1000003 AS customer, (range % 9973) / 7.0 AS amount, 1 + range % 10 AS quantity,
@@ -193,6 +196,7 @@ CONTENDERS = {
     "footer": partial(
         _tablewatch, checks=FRESHNESS.replace("TIME", ", time: catalogue"), work="freshness from the footer"
     ),
+    "no row": partial(_tablewatch, checks=NO_ROW, work="a condition on a float that no row meets"),
     "whole": partial(_tablewatch, checks=ADDS_UP, work="the 7 checks that add up, all rows,"),
     "incremental": partial(_tablewatch, checks=ADDS_UP, reading=INCREMENTAL, work="the same with incremental,"),
     "new rows": _new_rows,

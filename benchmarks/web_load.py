@@ -90,15 +90,15 @@ def main() -> None:
             pages = PAGES if options.path is None else (options.path,)
             paths = [path.replace("{middle}", str(size.incidents // 2)).replace("{past}", past) for path in pages]
             for path in paths:
-                _ask(host, path, cookie)
+                ask(host, path, cookie)
             before, cpu_before = _memory_mb(process.pid), _cpu_s(process.pid)
             seconds = load(host, list(islice(cycle(paths), options.requests)), cookie, options.rate)
             after, cpu = _memory_mb(process.pid), _cpu_s(process.pid) - cpu_before
-    rows = [(path, *_row(times)) for path, times in seconds.items()]
+    rows = [(path, *row(times)) for path, times in seconds.items()]
     everything = [taken for times in seconds.values() for taken in times]
     held = f"{size.incidents:,} incidents, {size.measurements:,} measurements, {size.tables:,} tables"
     print(f"**Pages under load: {held}, SQLite; {options.requests:,} requests, {options.rate:g} a second.**\n")
-    print(table(("page", "p50 ms", "p95 ms", "p99 ms"), [*rows, ("all", *_row(everything))]))
+    print(table(("page", "p50 ms", "p95 ms", "p99 ms"), [*rows, ("all", *row(everything))]))
     print(f"\nMemory of the server: {before:.0f} MB before, {after:.0f} MB after")
     print(f"Processor time of the server: {cpu / options.requests * 1e3:.1f} ms for an answer")
 
@@ -124,14 +124,14 @@ def load(host: str, paths: Sequence[str], cookie: str, rate: float) -> Mapping[s
     seconds: dict[str, list[float]] = defaultdict(list)
     start = time.perf_counter()
 
-    def ask(number: int, path: str) -> tuple[str, float]:
+    def ask_when_due(number: int, path: str) -> tuple[str, float]:
         due = start + number / rate
         time.sleep(max(due - time.perf_counter(), 0))
-        _ask(host, path, cookie)
+        ask(host, path, cookie)
         return path, time.perf_counter() - due
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        for path, taken in pool.map(ask, range(len(paths)), paths):
+        for path, taken in pool.map(ask_when_due, range(len(paths)), paths):
             seconds[path].append(taken)
     return seconds
 
@@ -149,12 +149,12 @@ def compare(command: str, store: Path, host: str, cookie: str, options: argparse
             rows = []
             for place, paths in ((host, ours), (f"127.0.0.1:{port}", theirs)):
                 for path in paths:
-                    _ask(place, path, cookie)
+                    ask(place, path, cookie)
                 rows.append(load(place, list(islice(cycle(paths), options.requests)), cookie, options.rate))
         finally:
             process.terminate()
     lines = [
-        (mine, *_row(rows[0][mine])[:2], *_row(rows[1][other])[:2]) for mine, other in zip(ours, theirs, strict=True)
+        (mine, *row(rows[0][mine])[:2], *row(rows[1][other])[:2]) for mine, other in zip(ours, theirs, strict=True)
     ]
     return table(("page", "ours p50 ms", "p95 ms", "Datasette p50 ms", "p95 ms"), lines)
 
@@ -177,14 +177,14 @@ def write(host: str, cookie: str, writers: int, rounds: int) -> str:
     taken = time.perf_counter() - begin
     steps = [step for client in clients for step in client.steps]
     numbers = {number for client in clients for number in client.numbers}
-    kept = [json.loads(_ask(host, f"/api/v1/incidents/{number}", cookie)) for number in sorted(numbers)]
+    kept = [json.loads(ask(host, f"/api/v1/incidents/{number}", cookie)) for number in sorted(numbers)]
     lost = writers * rounds - sum(len(page["events"]) == len(_VERBS) + 1 for page in kept)
     errors = sum(step.status >= HTTPStatus.INTERNAL_SERVER_ERROR for step in steps)
     refused = sum(step.status >= HTTPStatus.BAD_REQUEST for step in steps) - errors
-    rows = [(verb, *_row([step.seconds for step in steps if step.verb == verb])) for verb in ("log", *_VERBS)]
+    rows = [(verb, *row([step.seconds for step in steps if step.verb == verb])) for verb in ("log", *_VERBS)]
     return (
         f"**{writers} writers, {len(steps):,} verbs in {taken:.1f} s ({len(steps) / taken:.0f} a second).**\n\n"
-        + table(("verb", "p50 ms", "p95 ms", "p99 ms"), [*rows, ("all", *_row([step.seconds for step in steps]))])
+        + table(("verb", "p50 ms", "p95 ms", "p99 ms"), [*rows, ("all", *row([step.seconds for step in steps]))])
         + f"\n\n{errors} answers of 5xx, {refused} refused, {lost} incidents lost or incomplete."
     )
 
@@ -236,7 +236,8 @@ def _write_rounds(host: str, cookie: str, writer: int, rounds: int) -> _Writer:
     return done
 
 
-def _ask(host: str, path: str, cookie: str) -> bytes:
+def ask(host: str, path: str, cookie: str) -> bytes:
+    """Return a page, or end the benchmark if it is refused."""
     connection = http.client.HTTPConnection(host)
     connection.request("GET", path, headers={"Cookie": cookie})
     answer = connection.getresponse()
@@ -247,7 +248,8 @@ def _ask(host: str, path: str, cookie: str) -> bytes:
     return body
 
 
-def _row(times: Sequence[float]) -> tuple[str, ...]:
+def row(times: Sequence[float]) -> tuple[str, ...]:
+    """Return the median, the 95th and the 99th percentile of seconds, in ms."""
     cuts = statistics.quantiles(times, n=100)
     return tuple(f"{cuts[at] * 1e3:.0f}" for at in (49, 94, 98))
 

@@ -23,7 +23,8 @@ from monitor.web.views.alert_log import AlertLogQuery, list_alerts
 from monitor.web.views.checks import CheckCostQuery, CheckQuery, list_check_costs, show_check
 from monitor.web.views.configuration import show_configuration
 from monitor.web.views.downtime import DowntimeQuery, SplitBy, show_downtime
-from monitor.web.views.incidents import IncidentNumber, IncidentQuery, list_incidents, show_incident
+from monitor.web.views.incident_list import IncidentQuery, list_incidents
+from monitor.web.views.incidents import IncidentNumber, show_incident
 from monitor.web.views.overview import NoQuery, show_overview
 from monitor.web.views.table import TableQuery, show_table
 from monitor.web.views.tables import TableListQuery, list_tables

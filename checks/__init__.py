@@ -18,6 +18,7 @@ from checks._contract import (
     OccurrenceMethod,
     Outcome,
     PastMeasurement,
+    PeopleTable,
     Severity,
     Status,
     UnknownReason,
@@ -26,7 +27,7 @@ from checks._contract import (
     unknown,
 )
 from checks._instants import first_change, latest_local_time, moment_of_local_time, within_calendar
-from checks._judge import judge, without_rows
+from checks._judge import judge, judge_absence, not_found, timed_out, without_rows
 from checks._outcome import Message, MessageFormatter, PlainEnglish, format_duration, nearest_ratio
 from checks._segments import (
     MOST_SEGMENTS,
@@ -62,6 +63,7 @@ __all__ = [
     "OccurrenceMethod",
     "Outcome",
     "PastMeasurement",
+    "PeopleTable",
     "PlainEnglish",
     "ReadVolume",
     "Segment",
@@ -78,11 +80,14 @@ __all__ = [
     "format_duration",
     "is_listed",
     "judge",
+    "judge_absence",
     "latest_local_time",
     "load_catalog",
     "moment_of_local_time",
     "nearest_ratio",
+    "not_found",
     "segment_kind",
+    "timed_out",
     "unknown",
     "within_calendar",
     "without_rows",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
@@ -188,6 +190,14 @@ def total(values: Mapping[str, Any], how: str, what: str, observed: Mapping[str,
     if count is not None:
         return Total(number / count, rounded=isinstance(raw, float) or digits_of(number / count) is None)
     return Total(number, rounded=isinstance(raw, float) or how == Aggregate.STDDEV)
+
+
+def infinity(values: Mapping[str, Any]) -> int:
+    """Return 1 or -1 of an aggregate that is infinite, by its sign; 0 of one that is finite or unknown."""
+    raw = values.get("value")
+    if not isinstance(raw, float | Decimal) or not math.isinf(raw) or any(values.get(name) for name in _DOUBTS):
+        return 0
+    return 1 if raw > 0 else -1
 
 
 def needs_column(how: Aggregate, column: str | None) -> None:

@@ -15,21 +15,26 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from annotated_types import Ge
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from checks._errors import CheckError, Misconfigured
-from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, PastMeasurement, Wants, Zones
+from checks._measurement import (
+    ClassQuestion,
+    ColumnClass,
+    Earlier,
+    Frame,
+    Measurement,
+    PastMeasurement,
+    PeopleTable,
+    Wants,
+    Zones,
+)
 from checks._outcome import Json, Kind, Occurrence, OccurrenceMethod, Outcome, Severity, Status, UnknownReason, unknown
+from checks.parameters.errors import describe_error
 from checks.parameters.rows import Sampling, SegmentBy
 from checks.parameters.scalars import Confirmation, ConfirmRule
 from sources import did_you_mean
+from sources.moments import within_years
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -52,6 +57,7 @@ __all__ = [
     "OccurrenceMethod",
     "Outcome",
     "PastMeasurement",
+    "PeopleTable",
     "Severity",
     "Status",
     "UnknownReason",
@@ -71,7 +77,7 @@ class Context:
     which class columns are, where the configuration says it. `now(shift, zone)` is the time of
     the measurement plus `shift`: with a zone, as the latest naive wall clock which that zone has shown (see
     `checks._instants`); without, as UTC. `frame_rows` is the most rows that the source hands over as a frame
-    (`expectation_rows`).
+    (`expectation_rows`). `people`: what is known of a table of people; None of others.
     """
 
     table: ir.Table
@@ -83,6 +89,7 @@ class Context:
     references: Mapping[str, ir.Table] = field(default_factory=dict)
     frame_rows: int = 1_000_000
     classified: Mapping[str, ColumnClass] = field(default_factory=dict)
+    people: PeopleTable | None = None
 
     @property
     def rows(self) -> ir.IntegerScalar:
@@ -108,12 +115,35 @@ class Context:
         """Count the rows for which a predicate is true; never NULL."""
         return self.table.count(where=bad if self.where is None else bad & self.where)
 
+    def rows_of(self, bad: ir.BooleanValue) -> ir.Table:
+        """Return the rows for which a predicate is true, as `count` counts them."""
+        return self.table.filter(bad if self.where is None else bad & self.where)
+
     def first_bad_load(self, bad: ir.BooleanValue) -> Mapping[str, ir.Value]:
         """Return the earliest load time among bad rows as `first_bad_load`; nothing without `loaded_at`."""
         if self.loaded_at is None:
             return {}
         condition = bad if self.where is None else bad & self.where
-        return {"first_bad_load": self.column(self.loaded_at).min(where=condition)}
+        return {"first_bad_load": self.readable(self.column(self.loaded_at).min(where=condition))}
+
+    def readable(self, time: ir.Scalar) -> ir.Scalar:
+        """Return a time that a driver can read: of the years 1 to 9999."""
+        return within_years(time, self.dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class MainNumber:
+    """The number that stands for a check in histories: its key among what is observed, and its unit (`s` or none).
+
+    `low`, `high`: the parameters that limit the number itself. `again`: how a stored number is judged by other limits:
+    as a `share` of the rows, by `max_ratio`, or as a `number`, by its limits; None where that cannot be told.
+    """
+
+    key: str
+    unit: Literal["s"] | None = None
+    low: str | None = None
+    high: str | None = None
+    again: Literal["share", "number"] | None = None
 
 
 def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
@@ -139,13 +169,18 @@ class CheckParameters(BaseModel):
 
     warn_limits: ClassVar[frozenset[str]] = frozenset()
     """Names of the parameters that a `warn:` block may soften."""
+    judged_only: ClassVar[frozenset[str]] = frozenset()
+    """Names of optional limits that `wants` does not look at: tables that differ in them share a plan (ADR 39)."""
     kind: ClassVar[Kind] = Kind.QUALITY
     takes_where: ClassVar[bool] = True
     takes_on_empty: ClassVar[bool] = True
     judges_empty: ClassVar[bool] = False
+    judges_absence: ClassVar[bool] = False  # whether it fails where a table that was there is gone
     """Whether `judge` has an answer of its own for a table without rows; else `on_empty` decides."""
     looks_again: ClassVar[bool] = False
     """Whether `follow_up` has something to say."""
+    main_number: ClassVar[MainNumber | None] = None
+    """The number that histories draw; None: the status alone is drawn."""
     summary: ClassVar[str]
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=80)] | None = Field(
@@ -165,7 +200,9 @@ class CheckParameters(BaseModel):
     where: str | None = Field(
         None, description="A boolean SQL expression over the table's own columns, in the source's dialect."
     )
-    on_empty: Literal["unknown", "pass", "fail"] = Field("unknown", description="Outcome when the table has no rows.")
+    on_empty: Literal["unknown", "pass", "fail"] = Field(
+        "unknown", description="Outcome without rows or values to evaluate."
+    )
     warn: dict[str, Any] | None = Field(
         None, description="Warning limits; violating only these is a warning, not a failure."
     )
@@ -195,6 +232,11 @@ class CheckParameters(BaseModel):
         """Return how the table is cut into segments; None where it is judged as a whole."""
         by: SegmentBy | None = getattr(self, "by", None)
         return by
+
+    @property
+    def value_column(self) -> str | None:
+        """Return the column of which an aggregate is shown; None where only rows are counted."""
+        return None
 
     @property
     def sampling(self) -> Sampling | None:
@@ -241,12 +283,14 @@ class CheckParameters(BaseModel):
             try:
                 self.softened()
             except ValidationError as error:
-                first = error.errors()[0]
-                raise ValueError(f"in 'warn', {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+                raise ValueError(f"in 'warn', {describe_error(error.errors()[0])}") from None
         return self
 
-    def offending_keys(self, context: Context) -> ir.Table | None:
-        """Return the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
+    def violations(self, context: Context) -> ir.Table | str | None:
+        """Return the rows or keys that break the check, or a SELECT of them; None where it is of the whole table.
+
+        They are data: shown to whoever asks, never stored.
+        """
         return None
 
     def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
@@ -279,7 +323,9 @@ class Check(Protocol):
     kind: ClassVar[Kind]
     takes_where: ClassVar[bool]
     judges_empty: ClassVar[bool]
+    judges_absence: ClassVar[bool]
     looks_again: ClassVar[bool]
+    main_number: ClassVar[MainNumber | None]
     summary: ClassVar[str]
 
     @property
@@ -346,6 +392,10 @@ class Check(Protocol):
         """Return how the table is cut into segments; None where it is judged as a whole."""
 
     @property
+    def value_column(self) -> str | None:
+        """Return the column of which an aggregate is shown; None where only rows are counted."""
+
+    @property
     def sampling(self) -> Sampling | None:
         """Return how the rows are drawn of which the check is estimated; None where all are looked at."""
 
@@ -353,8 +403,8 @@ class Check(Protocol):
     def results_every(self) -> timedelta | None:
         """The longest time between two results of another tool; None for a check that a pass evaluates."""
 
-    def offending_keys(self, context: Context) -> ir.Table | None:
-        """The keys that break the check, for the terminal only; None where it is not about keys."""
+    def violations(self, context: Context) -> ir.Table | str | None:
+        """The rows or keys that break the check, or a SELECT of them; None where it is of the whole table."""
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Return what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""

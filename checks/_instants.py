@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
 from checks._contract import Context, Measurement, Misconfigured, Outcome, UnknownReason, unknown
@@ -103,7 +103,8 @@ def _offset(local: datetime) -> timedelta:
 
 _MIDNIGHT: Final = time()
 _EVERY_DAY: Final = Weekdays.parse("mon-sun")
-_FIRST_DAY: Final = 3  # the ordinal of the first day whose midnight lies in the year 1 in every zone
+_FIRST_DAY: Final = date(1970, 1, 1).toordinal()
+"""Nothing is expected before: a sentinel such as 0001-01-01 is older than any limit, and not counted by the day."""
 _NONE: Final = timedelta()
 
 
@@ -171,7 +172,7 @@ class Calendar:
 
     def _windows(self, since: datetime, until: datetime | None) -> Iterator[tuple[datetime, datetime]]:
         """Yield the windows that may touch the time between two moments, in order. They never overlap."""
-        first = max(since.astimezone(self.zone).toordinal() - 1, _FIRST_DAY)
+        first = max(within_calendar(since, self.zone).toordinal() - 1, _FIRST_DAY)
         last = date.max.toordinal() - 2 if until is None else until.astimezone(self.zone).toordinal()
         overnight = timedelta(days=0 if self.end > self.start else 1)
         for ordinal in range(first, last + 1):
@@ -182,6 +183,7 @@ class Calendar:
 
 
 Reading: TypeAlias = Literal["utc", "wall"]
+Epoch: TypeAlias = Literal["seconds", "milliseconds"]
 
 _UTC: Final = "UTC"
 _READINGS: Final[Sequence[Reading]] = ("utc", "wall")
@@ -247,9 +249,45 @@ def zoned_column(context: Context, name: str, timezone: str | None = None) -> Ti
     """
     times = time_column(context, name, timezone)
     zoned = [clock for clock in times.clocks if clock.reading == "utc" or clock.zone is not None]
+    if not zoned and context.column(name).type().is_date():
+        text = f"{name} has dates, and it is not known where their days begin; declare a time zone for the source"
+        raise Misconfigured(f"{text} or the column")
     if not zoned:
         raise Misconfigured(str(_without_zone(name)))
     return replace(times, clocks=zoned)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochColumn:
+    """A column of whole numbers since 1970, in UTC, as whole seconds; used as a `TimeColumn` is."""
+
+    context: Context
+    value: ir.IntegerValue
+    clocks: ClassVar[Sequence[ZonedReading]] = (ZonedReading("utc", _UTC),)
+
+    def now(self, clock: ZonedReading, shift: timedelta = timedelta()) -> ir.IntegerValue:
+        """Return the time of the measurement plus a shift."""
+        return self.context.now(shift, clock.zone).epoch_seconds()
+
+    @property
+    def evidence(self) -> Mapping[str, ir.Value]:
+        """Count what `reading_of` has to know. SQLite takes text in a column of numbers."""
+        filled, unparsed = self.value.notnull(), self.value.notnull() & False
+        if self.context.dialect == "sqlite":
+            unparsed = self.value.typeof().isin(["text", "blob"])
+        return {"filled": self.context.count(filled), "unparsed": self.context.count(unparsed)}
+
+
+def epoch_column(context: Context, name: str, epoch: Epoch) -> EpochColumn:
+    """Return a column of seconds or milliseconds since 1970.
+
+    Raises:
+        Misconfigured: there is no such column, or it is not of whole numbers.
+    """
+    column = context.column(name)
+    if not column.type().is_integer():
+        raise Misconfigured(f"column '{name}' is of type {column.type()}; 'epoch' needs whole numbers")
+    return EpochColumn(context, column if epoch == "seconds" else column // 1000)
 
 
 def reading_of(measurement: Measurement, column: str, measured: str) -> Reading | Outcome:
@@ -300,6 +338,14 @@ def moment_of(value: object, zone: str, *, not_after: datetime) -> datetime | No
         return read_local_time(value, ZoneInfo(zone), not_after=not_after)
     except OverflowError:  # a sentinel such as 0001-01-01 in a zone east of UTC
         return value.replace(tzinfo=UTC)
+
+
+def moment_since_1970(seconds: object) -> datetime | None:
+    """Return a value of an `EpochColumn` as a moment in UTC; None if the calendar has none."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def placed(limit: date, clock: ZonedReading, zone: str | None) -> datetime | None:

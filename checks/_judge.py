@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from functools import reduce
 from operator import or_
 from typing import Annotated, Any, Final, Self, TypeAlias
 from zoneinfo import ZoneInfo
@@ -29,9 +28,10 @@ from checks._contract import (
     unknown,
 )
 from checks._outcome import Message
-from checks.parameters.columns import is_null, without_null
+from checks.parameters.columns import is_null, joined, without_null
 from checks.parameters.numbers import decimal
 from checks.parameters.rows import Sampling
+from sources import MissingExtra
 from sources.expressions import ir
 
 
@@ -102,7 +102,12 @@ def judge(check: Check, measurement: Measurement, history: Sequence[PastMeasurem
         measurement = sampled
     if not check.judges_empty and "rows" in measurement.values and measurement.number("rows") == 0:
         return without_rows(check)
-    outcome = check.judge(measurement, history)
+    try:
+        outcome = check.judge(measurement, history)
+    except MissingExtra as error:
+        return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
+    if outcome.status is Status.PASS and measurement.values.get("compared") == 0:
+        return without_rows(check, _ALL_NULL, outcome.observed)
     softer = check.softened()
     if outcome.status is not Status.PASS or softer is None:
         return outcome
@@ -110,12 +115,21 @@ def judge(check: Check, measurement: Measurement, history: Sequence[PastMeasurem
     return replace(soft, status=Status.WARN, occurrence=None) if soft.status is Status.FAIL else outcome
 
 
-def without_rows(check: Check) -> Outcome:
-    """Return the outcome of a check that has no row to look at, as its `on_empty` says."""
-    message = Message("no rows to evaluate")
+_NO_ROWS: Final = Message("no rows to evaluate")
+_ALL_NULL: Final = Message("no values to evaluate: every row has NULL")
+
+
+def without_rows(check: Check, message: Message = _NO_ROWS, observed: Mapping[str, Json] | None = None) -> Outcome:
+    """Return the outcome of a check that has no row, or no value, to look at, as its `on_empty` says."""
+    observed = {"rows": 0} if observed is None else observed
     if check.on_empty == "unknown":
-        return unknown(UnknownReason.NO_DATA, message, {"rows": 0})
-    return Outcome(Status.PASS if check.on_empty == "pass" else Status.FAIL, message, {"rows": 0})
+        return unknown(UnknownReason.NO_DATA, message, observed)
+    return Outcome(Status.PASS if check.on_empty == "pass" else Status.FAIL, message, observed)
+
+
+def count_compared(context: Context, columns: Iterable[str]) -> Mapping[str, ir.IntegerScalar]:
+    """Count the rows without NULL in some columns, as `compared`: where there are none, a check does not pass."""
+    return {"compared": context.count(~any_null(context, columns))}
 
 
 Share: TypeAlias = Annotated[float, Ge(0), Le(1), Field(description="Maximum share of failing rows, 0 to 1.")]
@@ -168,7 +182,7 @@ def estimate(measurement: Measurement, columns: Iterable[tuple[str, str]], most:
 
 def any_null(context: Context, columns: Iterable[str]) -> ir.BooleanColumn:
     """Return the predicate "some column of the key is NULL"."""
-    return reduce(or_, (is_null(context.column(name), context.dialect) for name in columns))
+    return joined(or_, [is_null(context.column(name), context.dialect) for name in columns])
 
 
 def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -> ir.Table:
@@ -187,7 +201,7 @@ def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -
     latest = {"loaded": narrow["loaded"].max()} if loads else {}
     groups = narrow.group_by(list(keys)).aggregate(copies=narrow.count(), **latest)
     repeated = groups.filter(groups["copies"] > 1)
-    first = {"first_bad_load": repeated["loaded"].min()} if loads else {}
+    first = {"first_bad_load": context.readable(repeated["loaded"].min())} if loads else {}
     return repeated.aggregate(duplicate_keys=repeated.count(), duplicate_rows=repeated["copies"].sum(), **first)
 
 
@@ -197,10 +211,10 @@ def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bo
     A column of the key that is itself named `copies` pushes the number to `copies_`.
     """
     names = list(columns)
-    copies = next(label for label in ("copies" + "_" * more for more in range(len(names) + 1)) if label not in names)
+    copies = free_name("copies", names)
     rows = context.filtered
     groups = rows.group_by([rows[name] for name in names]).aggregate(**{copies: rows.count()})
-    incomplete = reduce(or_, (is_null(groups[name], context.dialect) for name in names))
+    incomplete = joined(or_, [is_null(groups[name], context.dialect) for name in names])
     repeated = groups[copies] > 1
     if not nulls_equal:
         repeated &= ~incomplete
@@ -208,8 +222,40 @@ def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bo
     return groups.filter(bad).order_by(groups[copies].desc(), *names)
 
 
+def free_name(word: str, names: Collection[str]) -> str:
+    """Return a word, with as many `_` behind it as make it none of some names."""
+    return next(word + "_" * more for more in range(len(names) + 1) if word + "_" * more not in names)
+
+
 def counted(measurement: Measurement, query: str = "duplicates") -> Mapping[str, Any]:
     """Return the one row of `repeated_keys`, with 0 where there are none."""
     row = measurement.tables[query][0]
     whole = {name: int(row[name] or 0) for name in ("duplicate_keys", "duplicate_rows")}
     return {**whole, "first_bad_load": row.get("first_bad_load")}
+
+
+_NOT_FOUND: Final = "not-found"
+_GONE: Final = Message("the table is not found; it was there at {at:time}")
+
+
+def not_found(message: Message) -> Outcome:
+    """Return the outcome of each check of a table that its source does not have."""
+    return unknown(UnknownReason.MISCONFIGURED, message, {"table": _NOT_FOUND})
+
+
+def timed_out(query_timeout: timedelta) -> Outcome:
+    """Return the outcome of a check whose statement went on after its limit and could not be stopped."""
+    text = (
+        "no answer within {deadline:duration}, and the statement could not be stopped; see query_timeout of the source"
+    )
+    return unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": query_timeout.total_seconds()}))
+
+
+def judge_absence(check: Check, outcome: Outcome, since: datetime) -> Outcome:
+    """Return a fail for a table that a run at that time found and this one did not, if the check is about that.
+
+    Any other outcome is returned as it is.
+    """
+    if outcome.observed.get("table") != _NOT_FOUND or not check.judges_absence:
+        return outcome
+    return Outcome(Status.FAIL, _GONE.given(at=since), outcome.observed)

@@ -10,11 +10,20 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Gt, Le
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    model_validator,
+)
 from pydantic import WithJsonSchema as JsonSchema
 
 from checks._contract import Earlier, Json, Measurement, Outcome, PastMeasurement, UnknownReason, unknown
@@ -115,6 +124,52 @@ def _long_enough(window: timedelta) -> timedelta:
     return window
 
 
+@dataclass(frozen=True, slots=True)
+class LeastEffect:
+    """A change below which no alarm is raised: in units of the number, or `is_share` of what is usual."""
+
+    size: float
+    is_share: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.size * 100:g} %" if self.is_share else f"{self.size:g}"
+
+
+_EFFECT: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?(%?)")
+
+
+def _parse_effect(value: object) -> LeastEffect:
+    if isinstance(value, LeastEffect):
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match = (
+        _EFFECT.fullmatch(f"{value:f}" if isinstance(value, float) else str(value))
+        if is_number or isinstance(value, str)
+        else None
+    )
+    if match is None or not float(match[1]):
+        raise ValueError(f"a number above 0 such as 20, or a share of what is usual such as 5 %, not {value!r}")
+    return LeastEffect(float(match[1]) / 100, is_share=True) if match[2] else LeastEffect(float(match[1]))
+
+
+Effect: TypeAlias = Annotated[
+    LeastEffect,
+    PlainValidator(_parse_effect),
+    PlainSerializer(lambda effect: str(effect) if effect.is_share else effect.size, return_type=str | float),
+    JsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%?$"},
+            ],
+            "description": "Least effect: no alarm within this distance of what is usual, in units of the number or as "
+            "a share of what is usual.",
+            "examples": [20, "5 %"],
+        }
+    ),
+]
+
+
 class LearnedFrom(BaseModel):
     """What a limit is learned from."""
 
@@ -125,6 +180,7 @@ class LearnedFrom(BaseModel):
         timedelta(weeks=26), description="How far back measurements are learned from, 12w to 104w."
     )
     holidays: tuple[date, ...] = Field((), description="Days that are neither learned from nor compared.")
+    at_least: Effect | None = None
 
 
 class Learned(LearnedFrom):
@@ -238,7 +294,16 @@ class LearnsLimits(TakesSegments):
 
         per_day = None if self.limits is None else self.limits.learned.false_alarms.per_day / max(1, family)
         sigma = None if self.deviation is None else self.deviation.sigma
-        return LimitRule(per_day, sigma, self.source_of_limits.weeks, above_only=above_only, floor=floor)
+        source, effect = self.source_of_limits, self.source_of_limits.at_least or LeastEffect(0.0)
+        return LimitRule(
+            per_day,
+            sigma,
+            source.weeks,
+            above_only=above_only,
+            floor=floor,
+            at_least=0.0 if effect.is_share else effect.size,
+            at_least_share=effect.size if effect.is_share else 0.0,
+        )
 
 
 def number_in(past: PastMeasurement, name: str) -> float | None:
@@ -260,11 +325,16 @@ def _missing_message(missing: "MissingHistory") -> Message:
 
 
 def _observe(learned: "LearnedLimit") -> dict[str, Json]:
-    figures: dict[str, Any] = {
+    figures: dict[str, float | None] = {
         "low": learned.low,
         "high": learned.high,
         "usual": learned.usual,
+        "loss": learned.loss,
+        "excess": learned.excess,
+        "chance": learned.chance,
     }
-    shown = {name: rounded(number) if math.isfinite(number) else None for name, number in figures.items()}
-    chance = None if learned.chance is None else rounded(learned.chance)
-    return {**shown, "chance": chance, "compared_with": learned.residuals}
+    shown = {
+        name: None if number is None or not math.isfinite(number) else rounded(number)
+        for name, number in figures.items()
+    }
+    return {**shown, "compared_with": learned.residuals, "rhythm": learned.rhythm}

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
 from typing import Annotated, Any, Final, TypeAlias
 from uuid import UUID
 
@@ -25,7 +24,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 
 from checks._errors import Misconfigured
-from checks.parameters.columns import type_name
+from checks.parameters.columns import joined, type_name
 from checks.parameters.numbers import digits_of, looks_like_number, parse_number, plain
 from sources.expressions import dt, ibis, ir
 
@@ -111,7 +110,7 @@ def uncertain(column: ir.Column, limits: Sequence[object], dialect: str) -> ir.B
     numbers = (limit for limit in limits if isinstance(limit, int | Decimal) and not isinstance(limit, bool))
     unsafe = unsafe_from(column.type())
     near = [column == float(limit) for limit in numbers if unsafe is not None and abs(Fraction(limit)) >= unsafe]
-    return reduce(operator.or_, near) & is_imprecise(column) if near else None
+    return joined(operator.or_, near) & is_imprecise(column) if near else None
 
 
 def unsafe_from(kind: dt.DataType) -> Fraction | None:

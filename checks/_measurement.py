@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from checks.classes.counts import CountRequest, KeptAnswer
-    from checks.classes.tables import ClassTables
+    from checks.classes.tables import ClassTables, PersonColumn
     from checks.parameters.rows import Sampling
 
 
@@ -49,6 +49,19 @@ class ColumnClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class PeopleTable:
+    """A table of people: `k`, the classes of its columns, and the column that identifies a person, if one does."""
+
+    k: int
+    columns: Mapping[str, ColumnClass] = field(default_factory=dict)
+    person_key: str | None = None
+
+    def protects(self, column: str | None) -> bool:
+        """Check whether the values of a column are shown of groups only: all but those classified as `other`."""
+        return column is not None and self.columns.get(column) is not ColumnClass.OTHER
+
+
+@dataclass(frozen=True, slots=True)
 class ClassQuestion:
     """A question about equivalence classes: the rows that are alike in the quasi-identifiers.
 
@@ -56,12 +69,14 @@ class ClassQuestion:
     statement, which makes their classes once.
 
     `answer` gives the answer's rows, from class tables that were made with `quasi_identifiers` and at least with these
-    `sensitive` columns: aggregates only, in columns of whole numbers, floats or text.
+    `sensitive` columns: aggregates only, in columns of whole numbers, floats or text. With a `person`, people are
+    counted in the place of rows.
     """
 
     quasi_identifiers: tuple[str, ...]
     answer: Callable[[ClassTables], ir.Table]
     sensitive: tuple[str, ...] = ()
+    person: PersonColumn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +96,7 @@ class Earlier:
     table that are about its data and did not end as `false-positive`, and those inside `left_out` (planned maintenance,
     as intervals `[start, end)`), are passed over.
     `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
+    `last_shown`: the newest that has `shown_of` (see `checks.classes.few_people`).
     `span`: all measurements since so long ago, one an hour at most, oldest first; passed over as for the ages, but
     those inside an incident of the check itself that was resolved as `expected` come with `expected` set, those inside
     one that no person answered with `unanswered`.
@@ -89,8 +105,14 @@ class Earlier:
     ages: tuple[timedelta, ...] = ()
     within: timedelta = timedelta(hours=12)
     accepted: bool = False
+    last_shown: bool = False
     span: timedelta | None = None
     left_out: tuple[tuple[datetime, datetime], ...] = ()
+
+    @property
+    def compares(self) -> bool:
+        """Check whether `judge` compares with what was measured before."""
+        return bool(self.ages) or self.accepted or self.span is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +155,9 @@ class Measurement:
     wanted. `frame_result`: what the Great Expectations worker found, when a frame was wanted. `kept`: signatures and
     counts for the store, which has put the tables they lead to in their place when `judge` sees it. `zones` and
     `loaded_at`: as in `Context`. `family`: how many numbers of the table are judged by learned limits, which keep their
-    promise together. `sample`: how the rows were drawn of which `values` are; None where they are of all rows. A SUM
-    over no rows is None: look at the row count first.
+    promise together. `k`: the fewest people of whom a value is shown; 0 where none is of people. `sample`: how the rows
+    were drawn of which `values` are; None where they are of all rows. A SUM over no rows is None: look at the row count
+    first.
     """
 
     measured_at: datetime
@@ -146,6 +169,7 @@ class Measurement:
     zones: Zones = Zones()
     loaded_at: str | None = None
     family: int = 1
+    k: int = 0
     sample: Sampling | None = None
 
     def number(self, name: str) -> int:
@@ -167,6 +191,7 @@ class PastMeasurement:
     observed: Mapping[str, Any]
     age: timedelta | None = None
     accepted: bool = False
+    last_shown: bool = False
     in_span: bool = False
     expected: bool = False
     unanswered: bool = False

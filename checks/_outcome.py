@@ -96,7 +96,7 @@ def _format(value: Any, kind: str, localizer: MessageFormatter) -> str:
         return value if number is None else localizer.format(number, kind)
     if isinstance(value, str) and kind != "time":
         return value
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence) and not isinstance(value, str) and kind != "dates":
         return ", ".join(_format(item, kind, localizer) for item in value)
     return localizer.format(value, kind)
 
@@ -112,11 +112,13 @@ class PlainEnglish:
         """Return the singular for exactly one."""
         return name if number == 1 else many
 
-    def format(self, value: Any, kind: str) -> str:
+    def format(self, value: Any, kind: str) -> str:  # noqa: PLR0911 - one line for each kind
         """Format a value by its kind."""
         match kind:
             case "count":
                 return f"{int(value):,}"
+            case "dates":
+                return " to ".join(map(str, value))
             case "duration":
                 return format_duration(value)
             case "ratio":
@@ -124,10 +126,19 @@ class PlainEnglish:
                 return f"{sign}{float(shown):.1%}" if abs(shown) < _SMALL else f"{sign}{float(shown):.0%}"
             case "number":
                 return _grouped(value)
-            case "time" if isinstance(value, datetime):
-                return value.isoformat(timespec="seconds")
+            case "time":
+                return _iso_time(value)
             case _:
                 return str(value)
+
+
+def _iso_time(value: Any) -> str:
+    """Write a time to the second, as it is or as JSON keeps it in the store."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        return str(value)
+    return moment.isoformat(timespec="seconds") if isinstance(moment, datetime) else str(moment)
 
 
 def _grouped(value: Any) -> str:

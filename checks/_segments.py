@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import reduce
 from operator import and_, or_
 from typing import Any, Final
 
 from pydantic import Field
 
-from checks._contract import CheckParameters, ColumnClass, Context, Measurement, Misconfigured
+from checks._contract import CheckParameters, ColumnClass, Context, Measurement, Misconfigured, PeopleTable
 from checks._literals import literals_for
-from checks.parameters.columns import type_name
+from checks.parameters.columns import joined, type_name
 from checks.parameters.rows import SegmentBy, SegmentValue
 from sources.expressions import ibis, ir
 
@@ -75,15 +74,21 @@ class SegmentNames:
     kinds: Mapping[str, str]
     """The kind of each column: `string`, `integer`, `boolean` or `date`."""
     sign: Callable[[Sequence[object]], bytes]
+    people: PeopleTable | None = None
 
     def key(self, values: Mapping[str, object]) -> str:
         """Return the stable name of a segment: a keyed hash of the table, the columns and their values."""
         parts = [part for name in sorted(values) for part in (name, _as_kind(values[name], self.kinds[name]))]
         return self.sign([self.table, *parts]).hex()[:_KEY_DIGITS]
 
-    def title(self, key: str, values: Mapping[str, object], *, is_listed: bool) -> str:
-        """Return what people see: values that may be shown, else the stable name."""
-        if not (is_listed or self.by.show):
+    def title(self, key: str, values: Mapping[str, object], *, is_listed: bool, rows: int) -> str:
+        """Return what people see: values that may be shown, else the stable name.
+
+        In a table of people, a segment of a few `rows`, or people, is named only where the configuration lists it.
+        """
+        people = self.people
+        is_small = people is not None and rows < people.k and any(map(people.protects, self.by.columns))
+        if not is_listed and (is_small or not self.by.show):
             return f"segment {key}"
         return ", ".join(f"{name}={_shown(values[name])}" for name in self.by.columns)
 
@@ -125,8 +130,9 @@ def segment_kind(context: Context, name: str, by: SegmentBy) -> str:
     if word is None:
         text = "segments are made by text, whole numbers, truth values or dates"
         raise Misconfigured(f"column '{name}' is of type {type_name(kind)}; {text}")
-    if by.show and context.classified.get(name) in {ColumnClass.DIRECT_IDENTIFIER, ColumnClass.SENSITIVE}:
-        classified = context.classified[name].value
+    classes = context.classified if context.people is None else context.people.columns
+    if by.show and classes.get(name) in {ColumnClass.DIRECT_IDENTIFIER, ColumnClass.SENSITIVE}:
+        classified = classes[name].value
         raise Misconfigured(f"column '{name}' is classified as {classified}; remove 'show' from 'by'")
     return word
 
@@ -139,11 +145,11 @@ def is_listed(context: Context, by: SegmentBy) -> ir.BooleanValue | None:
     """
     if not by.values:
         return None
-    return reduce(or_, (_is_one(context, by.columns, values) for values in by.values))
+    return joined(or_, [_is_one(context, by.columns, values) for values in by.values])
 
 
 def _is_one(context: Context, names: Iterable[str], values: Iterable[SegmentValue]) -> ir.BooleanValue:
-    return reduce(and_, (_equals(context, name, value) for name, value in zip(names, values, strict=True)))
+    return joined(and_, [_equals(context, name, value) for name, value in zip(names, values, strict=True)])
 
 
 def _equals(context: Context, name: str, value: SegmentValue) -> ir.BooleanValue:

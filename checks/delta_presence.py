@@ -13,6 +13,7 @@ from checks._contract import (
     Context,
     Json,
     Kind,
+    MainNumber,
     Measurement,
     Outcome,
     PastMeasurement,
@@ -42,6 +43,7 @@ class DeltaPresence(CheckParameters):
     """For everybody in the population, the probability of being in the table lies between two limits."""
 
     summary: ClassVar[str] = "Presence in the table cannot be inferred for persons of a population (delta-presence)."
+    main_number: ClassVar[MainNumber | None] = MainNumber("delta_max")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"min", "max"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 

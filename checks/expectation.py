@@ -11,6 +11,7 @@ from checks._contract import (
     Context,
     Frame,
     Json,
+    MainNumber,
     Measurement,
     Misconfigured,
     Outcome,
@@ -19,7 +20,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._judge import without_rows
+from checks._judge import count_compared, without_rows
 from checks._outcome import Message
 from checks.gx.arguments import (
     NAMES_ONLY,
@@ -31,6 +32,7 @@ from checks.gx.arguments import (
     snake_case,
 )
 
+_WITHOUT_VALUES: Final = ("_null", "_of_type", "_type_list")
 _SQL_DIALECTS: Final = frozenset({"sqlite", "postgres"})
 
 
@@ -38,6 +40,7 @@ class Expectation(CheckParameters):
     """A Great Expectations expectation, built-in or custom, holds for the table."""
 
     summary: ClassVar[str] = "A Great Expectations expectation passes."
+    main_number: ClassVar[MainNumber | None] = MainNumber("violations")
     takes_where: ClassVar[bool] = False
 
     type: Literal["expectation"] = "expectation"
@@ -65,7 +68,15 @@ class Expectation(CheckParameters):
             if context.dialect not in _SQL_DIALECTS:
                 raise Misconfigured(f"{self.expectation} works on SQLite and PostgreSQL only; use a check of type sql")
             safe_query(self.kwargs[QUERY_ARGUMENT], dialect=context.dialect)
-        return Wants({"rows": context.rows}, frame=self._frame(context))
+        column = str(self.kwargs.get("column"))
+        compared = count_compared(context, [column]) if self.asks_for_values and column in context.table.columns else {}
+        return Wants({"rows": context.rows, **compared}, frame=self._frame(context))
+
+    @property
+    def asks_for_values(self) -> bool:
+        """Check whether each value of a column is compared with something, and NULL is ignored."""
+        name = snake_case(self.expectation)
+        return name.startswith("expect_column_values_to_") and not name.endswith(_WITHOUT_VALUES)
 
     def _frame(self, context: Context) -> Frame:
         if self.asks_for_names:

@@ -36,6 +36,11 @@ _STALE: Final = Message("{check}: the newest row is {age:duration} old, reported
 _ERROR: Final = Message("{check}: {origin} could not evaluate it; see its log")
 _SKIPPED: Final = Message("{check}: {origin} skipped it")
 _MISSING: Final = Message("{check}: the last run of {origin} has no result of it")
+_PART: Final = Message("{check}: {origin} read no rows, or a part of them ({option})")
+_UNDECLARED: Final = Message("{check}: {origin} ran with other options ({option}) than its source declares")
+_UNLIKE: Final = Message(
+    "{check}: {origin} ran with other options ({option}) than in the run that opened incident {incident}"
+)
 
 
 class External(CheckParameters):
@@ -97,7 +102,17 @@ class External(CheckParameters):
         """Return that a run which was to evaluate every check has no result of this one."""
         return unknown(UnknownReason.NO_DATA, self._about(_MISSING))
 
-    def _about(self, message: Message, **values: float) -> Message:
+    def of_part(self, option: str) -> Outcome:
+        """Return that the other tool did not read all rows, by an option of its run."""
+        return unknown(UnknownReason.NO_DATA, self._about(_PART, option=option))
+
+    def under_other_options(self, options: str, incident: int | None) -> Outcome:
+        """Return that the run is not comparable: with what is declared, or with the run that opened an incident."""
+        if incident is None:
+            return unknown(UnknownReason.NO_DATA, self._about(_UNDECLARED, option=options))
+        return unknown(UnknownReason.NO_DATA, self._about(_UNLIKE, option=options, incident=incident))
+
+    def _about(self, message: Message, **values: float | str) -> Message:
         return message.given(check=self.name, origin=self.origin, **values)
 
 

@@ -11,13 +11,14 @@ from checks._contract import (
     Check,
     CheckParameters,
     Context,
+    MainNumber,
     Measurement,
     Misconfigured,
     Outcome,
     PastMeasurement,
     Wants,
 )
-from checks._judge import Share, judge_violations
+from checks._judge import Share, count_compared, judge_violations
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName, ColumnNames, type_name, without_null
 from sources import did_you_mean
@@ -28,6 +29,7 @@ class ForeignKey(CheckParameters):
     """Every value is found in another table; a NULL in it points to nothing and is no orphan (MATCH SIMPLE)."""
 
     summary: ClassVar[str] = "Every value exists in another table; NULL is allowed."
+    main_number: ClassVar[MainNumber | None] = MainNumber("orphans", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["foreign_key"] = "foreign_key"
@@ -69,18 +71,30 @@ class ForeignKey(CheckParameters):
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, and those that point to nothing, by one anti join."""
-        return Wants({"rows": context.rows}, {"orphans": self._orphans(context)})
+        return Wants(
+            {"rows": context.rows, **count_compared(context, self._sources)}, {"orphans": self._orphans(context)}
+        )
 
-    def _orphans(self, context: Context) -> ir.Table:
+    def violations(self, context: Context) -> ir.Table:
+        """Return the rows that point to nothing."""
+        pairs, referenced = self._referenced(context)
+        complete = without_null(context.filtered, [name for name, _ in pairs], context.dialect)
+        return complete.anti_join(referenced, [(name, f"known{at}") for at, (name, _) in enumerate(pairs)])
+
+    def _referenced(self, context: Context) -> tuple[Sequence[tuple[str, str]], ir.Table]:
+        """Return the pairs of columns, and the table that is pointed to with columns `known0`, `known1` ..."""
         other = context.references[self.refers_to[0]]
         pairs = [self._pair(context, other, *names) for names in zip(self._sources, self._targets, strict=True)]
+        return pairs, other.select(**{f"known{at}": other[name] for at, (_, name) in enumerate(pairs)})
+
+    def _orphans(self, context: Context) -> ir.Table:
+        pairs, referenced = self._referenced(context)
         rows = context.filtered
         loads = {} if context.loaded_at is None else {"loaded": rows[context.column(context.loaded_at).get_name()]}
         own = rows.select(**{f"own{at}": rows[name] for at, (name, _) in enumerate(pairs)}, **loads)
         complete = without_null(own, [f"own{at}" for at in range(len(pairs))], context.dialect)
-        referenced = other.select(**{f"known{at}": other[name] for at, (_, name) in enumerate(pairs)})
         orphans = complete.anti_join(referenced, [(f"own{at}", f"known{at}") for at in range(len(pairs))])
-        first = {"first_bad_load": orphans["loaded"].min()} if loads else {}
+        first = {"first_bad_load": context.readable(orphans["loaded"].min())} if loads else {}
         return orphans.aggregate(orphans=orphans.count(), **first)
 
     def _pair(self, context: Context, other: ir.Table, source: str, target: str) -> tuple[str, str]:

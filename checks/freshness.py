@@ -12,6 +12,7 @@ from checks._contract import (
     Check,
     Context,
     Json,
+    MainNumber,
     Measurement,
     Misconfigured,
     Occurrence,
@@ -23,9 +24,20 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._instants import Calendar, moment_of, reading_of, zoned_column
+from checks._instants import (
+    Calendar,
+    Epoch,
+    EpochColumn,
+    TimeColumn,
+    epoch_column,
+    moment_of,
+    moment_since_1970,
+    reading_of,
+    zoned_column,
+)
 from checks._learned import LearnsLimits, number_in
 from checks._outcome import Message
+from checks.classes.few_people import least_group, people_counts
 from checks.parameters.columns import ColumnName
 from checks.parameters.scalars import Clock, Duration, PositiveDuration, Weekdays, Zone
 
@@ -46,6 +58,10 @@ _OF_WRITES: Final = {
 _NEVER: Final = Message("the catalogue does not know when the table was last written; engines forget it at a restart")
 _EMPTY: Final = Message("the catalogue says no newest value of {column}: there is no row, or none with a time")
 _IN_FUTURE: Final = Message("the newest value of {column} lies in the future, so the newest row before is not known")
+_FRESH_OF_FEW: Final = Message(
+    "the newest row is recent enough; its time is of fewer than {k:count} people and not shown"
+)
+_OLD_OF_FEW: Final = Message("the newest row is too old; its time is of fewer than {k:count} people and not shown")
 _LEAST_SPREAD: Final = 60.0
 """Seconds: ages that differ by less than minutes are taken for equal."""
 
@@ -67,10 +83,13 @@ class Freshness(LearnsLimits):
     """The newest row is not older than a length of time, counted while rows are expected."""
 
     summary: ClassVar[str] = "The newest row is recent enough; only time in which rows are expected counts."
+    main_number: ClassVar[MainNumber | None] = MainNumber("expected_age_s", unit="s", high="max_age", again="number")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_age", "limits", "deviation"})
+    judged_only: ClassVar[frozenset[str]] = frozenset({"max_age"})
 
     type: Literal["freshness"] = "freshness"
     column: ColumnName | None = Field(None, description="Column with the event or load time of a row.")
+    epoch: Epoch | None = Field(None, description="Unit of a column of whole numbers since 1970 (UTC).")
     time: Literal["scan", "catalogue", "last_write"] = Field(
         "scan",
         description="Judged time: of the newest row, by a scan or by statistics of files, or of the last write, "
@@ -89,28 +108,45 @@ class Freshness(LearnsLimits):
             raise ValueError("at least one of 'max_age', 'limits' and 'deviation'")
         if (self.column is None) != (self.time == "last_write"):
             raise ValueError(f"'time: {self.time}' {'needs' if self.column is None else 'goes without'} a 'column'")
+        if self.time != "scan" and self.epoch is not None:
+            raise ValueError(f"'time: {self.time}' reads no numbers since 1970; remove 'time' or 'epoch'")
         if self.time != "scan" and (self.where or self.by or self.learns):
             raise ValueError(
                 f"'time: {self.time}' is of whole tables: without 'where', 'by' and learned limits; remove 'time'"
             )
         return self
 
+    @property
+    def value_column(self) -> str | None:
+        """Return the column whose newest time is shown."""
+        return self.column if self.time == "scan" else None
+
     def wants(self, context: Context) -> Wants:
         """Find the newest row that is not in the future, and count those that are."""
         if self.column is None:
             return Wants(last_write=True)
+        if self.epoch is not None:
+            return self._wants_of(context, epoch_column(context, self.column, self.epoch))
+        if (kind := context.column(self.column).type()).is_integer():
+            expected = "expected a time, ISO 8601 text, or 'epoch: seconds' or 'epoch: milliseconds' for a number"
+            raise Misconfigured(f"column '{self.column}' is of type {kind}; {expected}")
         times = zoned_column(context, self.column, self.timezone)
         if self.time == "catalogue":
             if not context.column(self.column).type().is_temporal():
                 raise Misconfigured(f"'time: catalogue' needs times in '{self.column}', not texts; remove 'time'")
             return Wants(newest=self.column)
+        return self._wants_of(context, times)
+
+    def _wants_of(self, context: Context, times: TimeColumn | EpochColumn) -> Wants:
         aggregates = {"rows": context.rows, **times.evidence}
         for clock in times.clocks:
             future = times.value > times.now(clock, self.skew)
             past = times.value <= times.now(clock, self.skew)
             looked_at = past if context.where is None else past & context.where
-            aggregates[f"newest_{clock.reading}"] = times.value.max(where=looked_at)
+            aggregates[f"newest_{clock.reading}"] = context.readable(times.value.max(where=looked_at))
             aggregates[f"future_{clock.reading}"] = context.count(future)
+        if context.people is not None and context.people.protects(self.value_column):
+            aggregates |= people_counts(context, context.where)
         return Wants(aggregates, earlier=self.learned_from())
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
@@ -119,10 +155,14 @@ class Freshness(LearnsLimits):
             return self._judge_write(measurement)
         if self.time == "catalogue":
             return self._judge_catalogue(measurement, self.column)
-        reading = reading_of(measurement, self.column, "newest")
+        outcome = self._judge_rows(measurement, history, self.column)
+        return _of_few(outcome, measurement.k) if least_group(measurement) < measurement.k else outcome
+
+    def _judge_rows(self, measurement: Measurement, history: Sequence[PastMeasurement], column: str) -> Outcome:
+        reading = reading_of(measurement, column, "newest")
         if isinstance(reading, Outcome):
             return reading
-        zone = "UTC" if reading == "utc" else self.timezone or measurement.zones.of(self.column) or "UTC"
+        zone = "UTC" if reading == "utc" else self.timezone or measurement.zones.of(column) or "UTC"
         future = measurement.number(f"future_{reading}")
         value = measurement.values[f"newest_{reading}"]
         if value is None:
@@ -133,10 +173,11 @@ class Freshness(LearnsLimits):
                 counted="future",
             )
             return Outcome(Status.FAIL, message, _observe(None, future), self._expects)
-        newest = moment_of(value, zone, not_after=measurement.measured_at + self.skew)
+        latest = measurement.measured_at + self.skew
+        newest = moment_of(value, zone, not_after=latest) if self.epoch is None else moment_since_1970(value)
         if newest is None:
             text = "the newest value of {column} is not a valid timestamp"
-            return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": self.column}), _observe(None, future))
+            return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": column}), _observe(None, future))
         return self._judge_age(newest, measurement, history, future)
 
     def _judge_catalogue(self, measurement: Measurement, column: str) -> Outcome:
@@ -208,6 +249,13 @@ class Freshness(LearnsLimits):
 
 def _age_in(past: PastMeasurement) -> float | None:
     return number_in(past, "expected_age_s")
+
+
+def _of_few(outcome: Outcome, k: int) -> Outcome:
+    """Return an outcome without the times of fewer people than `k`, also without when the data went bad."""
+    message = {Status.FAIL: _OLD_OF_FEW.given(k=k), Status.PASS: _FRESH_OF_FEW.given(k=k)}
+    observed = {**outcome.observed, **dict.fromkeys(("newest", "age_s", "expected_age_s"))}
+    return replace(outcome, message=message.get(outcome.status, outcome.message), observed=observed, occurrence=None)
 
 
 def _observe(

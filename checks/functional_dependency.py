@@ -8,8 +8,8 @@ from typing import ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, PastMeasurement, Wants
-from checks._judge import Share, judge_violations
+from checks._contract import Check, CheckParameters, Context, MainNumber, Measurement, Outcome, PastMeasurement, Wants
+from checks._judge import Share, count_compared, free_name, judge_violations
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName, ColumnNames, without_null
 from sources.expressions import ir
@@ -24,6 +24,7 @@ class FunctionalDependency(CheckParameters):
     """Rows that agree in some columns agree in another; a row with a NULL in one of them is not compared."""
 
     summary: ClassVar[str] = "Rows that agree in some columns agree in another; NULL is not compared."
+    main_number: ClassVar[MainNumber | None] = MainNumber("violations", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["functional_dependency"] = "functional_dependency"
@@ -46,9 +47,12 @@ class FunctionalDependency(CheckParameters):
             values=pairs.count(), others=copies.sum() - copies.max(), **first
         )
         groups = groups.filter(groups["values"] > 1)
-        since = {"first_bad_load": groups["arrived"].min()} if first else {}
+        since = {"first_bad_load": context.readable(groups["arrived"].min())} if first else {}
         contradicted = groups.aggregate(groups=groups.count(), violations=groups["others"].sum(), **since)
-        return Wants({"rows": context.rows}, {"contradicted": contradicted})
+        return Wants(
+            {"rows": context.rows, **count_compared(context, [*self.determinant, self.dependent])},
+            {"contradicted": contradicted},
+        )
 
     def _pairs(self, context: Context, *, loads: bool) -> ir.Table:
         """Count the rows of each combination without NULL, with the load time of the first."""
@@ -60,16 +64,16 @@ class FunctionalDependency(CheckParameters):
         first = {"loaded": narrow["loaded"].min()} if loaded else {}
         return narrow.group_by([*keys, "value"]).aggregate(**{_COPIES: narrow.count()}, **first)
 
-    def offending_keys(self, context: Context) -> ir.Table:
-        """Return each combination of a determinant that has several values, for the terminal only."""
+    def violations(self, context: Context) -> ir.Table:
+        """Return each combination of a determinant that has several values."""
         pairs = self._pairs(context, loads=False)
         keys = [name for name in pairs.columns if name.startswith("key")]
         groups = pairs.group_by(keys).aggregate(values=pairs.count())
         shown = pairs.semi_join(groups.filter(groups["values"] > 1), keys)
         names = dict(zip((*self.determinant, self.dependent), (*keys, "value"), strict=True))
-        copies = next(_COPIES + "_" * more for more in range(len(names) + 1) if _COPIES + "_" * more not in names)
         shown = shown.order_by([*keys, shown[_COPIES].desc(), "value"])
-        return shown.select(**{name: shown[key] for name, key in names.items()}, **{copies: shown[_COPIES]})
+        copies = {free_name(_COPIES, names): shown[_COPIES]}
+        return shown.select(**{name: shown[key] for name, key in names.items()}, **copies)
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed hold another value than most rows of their group."""

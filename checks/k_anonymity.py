@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -18,6 +16,7 @@ from checks._contract import (
     Context,
     Json,
     Kind,
+    MainNumber,
     Measurement,
     Outcome,
     PastMeasurement,
@@ -26,14 +25,17 @@ from checks._contract import (
     Wants,
     unknown,
 )
+from checks._judge import free_name
 from checks._outcome import Message
-from checks.classes.incremental import SIZES, SizesParameters
+from checks.classes.incremental import PEOPLE_BY, SIZES, SIZES_BY, SizesParameters
 from checks.classes.population import NO_POPULATION, Population, PopulationColumns, PopulationName
+from checks.classes.spellings import merged_spellings
 from checks.classes.tables import (
     MOST_MERGED,
     MOST_PATTERNS,
     MOST_VALUES,
     ClassTables,
+    PersonColumn,
     patterns_of,
     sizes_as_wildcards,
     sizes_with,
@@ -45,7 +47,6 @@ from checks.risk.presence import JournalistRisk
 from checks.risk.sizes import ClassSizes, KAnonymity
 from sources.expressions import ir
 
-_DECIMAL: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 _HIDDEN: Final = Message(
     "every record shares its quasi-identifiers with at least {others:count} others",
     one="every record shares its quasi-identifiers with at least {others:count} other",
@@ -66,6 +67,15 @@ _EXPOSED_BY_ALL: Final = Message(
     "{bad:count} of {rows:count} records are in equivalence classes smaller than {k}; no single column is the cause",
 )
 _EXPOSED_BY_SOME: Final = Message("{bad:count} of {rows:count} records are in equivalence classes smaller than {k}")
+_EXPOSED_PEOPLE: Final = Message(
+    "{bad:count} of {people:count} people are in equivalence classes of fewer than {k} people (by {column}; the table "
+    "has {rows:count} rows)"
+)
+_HIDDEN_PEOPLE: Final = Message(
+    "every person shares the quasi-identifiers with at least {others:count} other people (by {column})",
+    one="every person shares the quasi-identifiers with at least {others:count} other person (by {column})",
+    counted="others",
+)
 _RISKY: Final = Message("the average risk of a record is {risk:ratio}, at most {limit:ratio} expected")
 _VALUES, _WITHOUT, _POPULATION = "values:", "without:", "population"
 
@@ -74,6 +84,7 @@ class KAnonymityCheck(SizesParameters):
     """No combination of quasi-identifiers belongs to fewer than k records."""
 
     summary: ClassVar[str] = "Every record shares its quasi-identifier values with at least k - 1 others (k-anonymity)."
+    main_number: ClassVar[MainNumber | None] = MainNumber("records_below_k")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"k", "max_average_risk"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
@@ -120,7 +131,16 @@ class KAnonymityCheck(SizesParameters):
             request |= {f"{_VALUES}{name}": values_of(name) for name in texts}
         if self.population is not None:
             request[_POPULATION] = Population.of(context, self.population, names, self.population_columns).sizes
-        return replace(wants, classes={**wants.classes, **_questions(names, request)})
+        person = None if self.person is None else PersonColumn(self.person)
+        return replace(wants, classes={**wants.classes, **_questions(names, request, person)})
+
+    def violations(self, context: Context) -> ir.Table:
+        """Return the classes of fewer than k records, or people."""
+        names = quasi_identifiers_of(context, self.quasi_identifiers)
+        rows, size = context.filtered, free_name("records" if self.person is None else "people", names)
+        count = rows.count() if self.person is None else rows[self.person].nunique()
+        groups = rows.group_by(list(names)).aggregate(**{size: count})
+        return groups.filter(groups[size] < self.k).order_by(size, *names)
 
     def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Request which column does the damage, and the other readings where they differ; then drop the values."""
@@ -129,36 +149,54 @@ class KAnonymityCheck(SizesParameters):
         if self.incremental is not None:  # who counts what changed must not look at all rows for the rest
             return replace(measurement, values={**measurement.values, "quasi_identifiers": names, "floats": floats})
         tables, sizes = measurement.tables, _sizes(measurement, SIZES)
+        of_people = self.people_questions(context, measurement)
+        if of_people.keys() - tables.keys():
+            return Wants(classes=of_people)
+        column, worst = self._judged(measurement)
+        person = next((item for item in self.people_columns(measurement) if item.column == column), None)
         request: dict[str, Callable[[ClassTables], ir.Table]] = {}
-        if self._is_broken(sizes):
+        if worst.records_below_k:
             request |= {f"{_WITHOUT}{name}": sizes_without(name) for name in names}
         patterns = [int(row["pattern"]) for row in tables.get("patterns", ())]
-        if any(patterns) and len(patterns) <= MOST_PATTERNS:
+        if any(patterns) and len(patterns) <= MOST_PATTERNS and person is None:
             request["wildcard"] = sizes_as_wildcards(sorted(patterns))
         merged = _merged(measurement)
         if merged:
             request["normalised"] = sizes_with(merged)
         pending = {name: answer for name, answer in request.items() if name not in tables}
         if pending:
-            return Wants(classes=_questions(names, pending))
+            return Wants(classes=_questions(names, pending, person))
         remaining = {name: rows for name, rows in tables.items() if not name.startswith(_VALUES)}
         values = {"rows": sizes.rows, "quasi_identifiers": names, "floats": floats, "spelled": merged is not None}
         return replace(measurement, tables=remaining, values=values)
 
-    def _is_broken(self, sizes: ClassSizes) -> bool:
+    def _judged(self, measurement: Measurement, k: int | None = None) -> tuple[str | None, KAnonymity]:
+        """Return the worst of the counts, and the column by which its people were counted; None for rows.
+
+        `k`: by default the larger one of the limit and its `warn:`.
+        """
         softer = self.softened()
-        k = max(self.k, softer.k if softer is not None else 0)
-        return bool(sizes.rows_below(k))
+        wanted = k or max(self.k, softer.k if softer is not None else 0)
+        counts: list[tuple[str | None, KAnonymity]] = [(None, KAnonymity.of(_sizes(measurement, SIZES), wanted))]
+        by = [column for column in self.counted_by(measurement) if column is not None]
+        counts += [(column, _people(measurement, column, wanted)) for column in by]
+        judged = counts[1:] if self.person is not None and by else counts
+        return max(judged, key=lambda item: (item[1].records_below_k > 0, -(item[1].k or 0), item[1].average_risk or 0))
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a group is smaller than k, or the average risk too large; a floating point column is a warning.
 
         A population that is none of this table is unknown, unless a limit is broken anyway.
         """
-        result = KAnonymity.of(_sizes(measurement, SIZES), self.k)
+        by_rows = KAnonymity.of(_sizes(measurement, SIZES), self.k)
+        column, result = self._judged(measurement, self.k)
         damage, journalist = _damage(measurement, result), _journalist(measurement, self.k)
         observed: dict[str, Json] = {
             **_figures(result),
+            "rows": by_rows.rows,
+            "people": None if column is None else result.rows,
+            "counted_by": column,
+            "k_of_rows": by_rows.k,
             **_journalist_figures(journalist),
             **self._other_readings(measurement, result),
             "damage": dict(damage),
@@ -170,7 +208,12 @@ class KAnonymityCheck(SizesParameters):
         if self.max_average_risk is not None:
             expected["max_average_risk"] = self.max_average_risk
         outcome = partial(Outcome, observed=observed, expected=expected)
+        if result.rows == by_rows.rows:  # each person has one row
+            column = None
         if result.records_below_k:
+            if column is not None:
+                of_people = {"bad": result.records_below_k, "people": result.rows, "k": self.k, "column": column}
+                return outcome(Status.FAIL, _EXPOSED_PEOPLE.given(**of_people, rows=by_rows.rows))
             return outcome(Status.FAIL, _exposed(result, damage))
         risk = result.average_risk or 0.0
         if self.max_average_risk is not None and risk > self.max_average_risk:
@@ -180,7 +223,9 @@ class KAnonymityCheck(SizesParameters):
             return unknown(UnknownReason.MISCONFIGURED, text, observed)
         if measurement.values["floats"]:
             return outcome(Status.WARN, _CONTINUOUS.given(columns=measurement.values["floats"]))
-        return outcome(Status.PASS, _HIDDEN.given(others=(result.k or 1) - 1))
+        others = (result.k or 1) - 1
+        text = _HIDDEN.given(others=others) if column is None else _HIDDEN_PEOPLE.given(others=others, column=column)
+        return outcome(Status.PASS, text)
 
     def _other_readings(self, measurement: Measurement, k_anonymity: KAnonymity) -> dict[str, Json]:
         """Return k as the other readings have it; None where it was not measured."""
@@ -197,9 +242,14 @@ class KAnonymityCheck(SizesParameters):
 
 
 def _questions(
-    names: tuple[str, ...], request: Mapping[str, Callable[[ClassTables], ir.Table]]
+    names: tuple[str, ...], request: Mapping[str, Callable[[ClassTables], ir.Table]], person: PersonColumn | None
 ) -> dict[str, ClassQuestion]:
-    return {name: ClassQuestion(names, answer) for name, answer in request.items()}
+    return {name: ClassQuestion(names, answer, person=person) for name, answer in request.items()}
+
+
+def _people(measurement: Measurement, column: str, k: int) -> KAnonymity:
+    people = {int(row["size"]): int(row["people"]) for row in measurement.tables[f"{PEOPLE_BY}{column}"]}
+    return KAnonymity.of(_sizes(measurement, f"{SIZES_BY}{column}"), k, people)
 
 
 def _sizes(measurement: Measurement, name: str) -> ClassSizes:
@@ -226,8 +276,12 @@ def _damage(measurement: Measurement, k_anonymity: KAnonymity) -> Mapping[str, i
     """Return, per quasi-identifier, how many records would be in large enough groups if nobody knew it."""
     return {
         name.removeprefix(_WITHOUT): k_anonymity.records_below_k
-        - _sizes(measurement, name).rows_below(k_anonymity.wanted)
-        for name in measurement.tables
+        - sum(
+            int(row["people"] if "people" in row else row["size"] * row["classes"])
+            for row in rows
+            if row["size"] < k_anonymity.wanted
+        )
+        for name, rows in measurement.tables.items()
         if name.startswith(_WITHOUT)
     }
 
@@ -275,34 +329,6 @@ def _journalist_figures(journalist_risk: JournalistRisk | None) -> dict[str, Jso
         "journalist_records_at_risk": None if journalist_risk is None else journalist_risk.at_risk,
         "records_outside_population": None if journalist_risk is None else journalist_risk.outside,
     }
-
-
-def normal_form(text: str) -> str:
-    """Return one spelling for all that a reader takes for the same.
-
-    NFKC (full-width letters, ligatures, composed accents), case folding (Unicode standard, 3.13, caseless matching),
-    no white space around, and one form for a decimal number: `1.0`, `1.00` and `1e0` are `1`. A number with leading
-    zeros is a code, and stays as it is.
-    """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
-    if _DECIMAL.fullmatch(folded):
-        number = float(folded)
-        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
-    return folded
-
-
-def merged_spellings(values: Iterable[str]) -> Mapping[str, str]:
-    """Return, for each value that is another spelling of one that came before it, the one to write instead.
-
-    Values that nobody spells otherwise are not in it.
-    """
-    first: dict[str, str] = {}
-    merged: dict[str, str] = {}
-    for value in values:
-        earlier = first.setdefault(normal_form(value), value)
-        if earlier != value:
-            merged[value] = earlier
-    return merged
 
 
 CHECK: Final[type[Check]] = KAnonymityCheck

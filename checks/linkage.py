@@ -15,6 +15,7 @@ from checks._contract import (
     Context,
     Json,
     Kind,
+    MainNumber,
     Measurement,
     Misconfigured,
     Outcome,
@@ -32,6 +33,7 @@ from checks.classes.linkage import (
     linked_persons,
     linked_records,
     shared_column,
+    shared_values,
     unreadable,
 )
 from checks.parameters.columns import ColumnName, ColumnNames
@@ -39,6 +41,10 @@ from checks.risk.record_linkage import Linkage
 from sources.expressions import ir
 
 _NOBODY: Final = Message("{table} has no row with values in all shared columns, so no linkage is possible")
+_APART: Final = Message(
+    "no value of {columns} occurs both here and in {table}, so nothing was compared; write both in one form (01234 is "
+    "not 1234), or leave the column out"
+)
 _ROWS: Final = Message(
     "{unique:count} of {asked:count} rows match exactly one row of {table} ({share:ratio})",
     one="{unique:count} of {asked:count} rows matches exactly one row of {table} ({share:ratio})",
@@ -55,8 +61,10 @@ class LinkageCheck(CheckParameters):
     """At most a share of the records match one and only one record of an auxiliary table."""
 
     summary: ClassVar[str] = "Few records match exactly one record of another table on the shared columns."
+    main_number: ClassVar[MainNumber | None] = MainNumber("uniquely_matched")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
+    looks_again: ClassVar[bool] = True
 
     type: Literal["linkage"] = "linkage"
     auxiliary: Annotated[str, MinLen(1)] = Field(
@@ -120,6 +128,17 @@ class LinkageCheck(CheckParameters):
             {"auxiliary": self._auxiliary(auxiliary, columns, people.get("target")), "links": links},
         )
 
+    def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+        """Request, where nothing matches, of each shared column whether any of its values occurs on both sides."""
+        if measurement.tables["links"] or f"{_SHARED}0" in measurement.tables:
+            return measurement
+        auxiliary = Context(context.references[self.auxiliary], context.dialect, context.now)
+        columns = [self._shared(context, auxiliary, names) for names in self._pairs.items()]
+        tables = (context.table, auxiliary.table)  # how values are written is no matter of the filter
+        return Wants(
+            queries={f"{_SHARED}{at}": shared_values(complete(tables, [column])) for at, column in enumerate(columns)}
+        )
+
     def _shared(self, context: Context, auxiliary: Context, names: tuple[str, str]) -> SharedColumn:
         context.column(names[0])
         self._auxiliary_column(auxiliary, names[1])
@@ -156,6 +175,14 @@ class LinkageCheck(CheckParameters):
         total = rows if self.entity is None else int(auxiliary["persons"] or 0)
         if not int(auxiliary["complete"] or 0) or not total:
             return unknown(UnknownReason.NO_DATA, _NOBODY.given(table=self.auxiliary), observed)
+        apart = [
+            name
+            for at, name in enumerate(self._pairs)
+            if f"{_SHARED}{at}" in measurement.tables and not measurement.tables[f"{_SHARED}{at}"][0]["shared"]
+        ]
+        if apart:
+            message = _APART.given(columns=apart, table=self.auxiliary)
+            return unknown(UnknownReason.MISCONFIGURED, message, {**observed, "not_compared": apart})
         counts = [tuple(int(row[key]) for key in _COUNTS) for row in measurement.tables["links"]]
         result = Linkage.of(((item[0], item[1], item[2]) for item in counts), rows=total)
         observed |= _observe(result) | ({} if self.entity is None else {"auxiliary_persons": total})
@@ -169,6 +196,7 @@ class LinkageCheck(CheckParameters):
         return replace(_ROWS if self.entity is None else _PERSONS, values=values)
 
 
+_SHARED: Final = "shared "
 _COUNTS: Final = ("candidates", "found", "both_ways")
 
 

@@ -1,5 +1,7 @@
 """Values must be there."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +13,13 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from checks._contract import Check, Context, Json, Measurement, Outcome, PastMeasurement, Status, Wants
-from checks._judge import TakesSample, estimate, from_bad_rows
+from checks._contract import Check, Context, Json, MainNumber, Measurement, Outcome, PastMeasurement, Status, Wants
+from checks._judge import TakesSample, any_null, estimate, from_bad_rows
 from checks._learned import LearnsLimits, rounded
 from checks._outcome import Message
 from checks.parameters.columns import ColumnNames, is_nan, is_null
 from checks.parameters.numbers import decimal
+from sources.expressions import ir
 
 _SHOWN: Final = 8
 _UNUSUALLY_MANY: Final = Message("{column}: {ratio:ratio} of the rows are NULL, above the learned limit {limit:ratio}")
@@ -26,6 +29,7 @@ class NotNull(TakesSample, LearnsLimits):
     """Named columns hold no NULL, or at most a share of them."""
 
     summary: ClassVar[str] = "Columns have no NULL, or at most a share of NULL."
+    main_number: ClassVar[MainNumber | None] = MainNumber("nulls", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio", "limits", "deviation"})
 
     type: Literal["not_null"] = "not_null"
@@ -47,12 +51,13 @@ class NotNull(TakesSample, LearnsLimits):
         """Count the rows, the NULLs of each column, and find when the first bad row was loaded."""
         missing = {name: is_null(context.column(name), context.dialect) for name in self.columns}
         counts = {f"nulls_{name}": context.count(is_missing) for name, is_missing in missing.items()}
-        first, *others = missing.values()
-        any_missing = first
-        for other in others:
-            any_missing |= other
-        aggregates = {"rows": context.rows, **counts, **self._nan(context), **context.first_bad_load(any_missing)}
+        since = context.first_bad_load(any_null(context, self.columns))
+        aggregates = {"rows": context.rows, **counts, **self._nan(context), **since}
         return Wants(aggregates, earlier=self.learned_from())
+
+    def violations(self, context: Context) -> ir.Table:
+        """Return the rows with a NULL in one of the columns."""
+        return context.rows_of(any_null(context, self.columns))
 
     def _nan(self, context: Context) -> dict[str, Any]:
         """Count NaN, which is a value: people who take it for a missing one are told."""

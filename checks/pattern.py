@@ -1,22 +1,25 @@
 """Texts are written as a pattern says."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, PastMeasurement, Wants
-from checks._judge import Share, TakesSample, judge_violations
+from checks._contract import Check, Context, MainNumber, Measurement, Misconfigured, Outcome, PastMeasurement, Wants
+from checks._judge import Share, TakesSample, count_compared, judge_violations
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName, type_name
 from checks.parameters.regex import MOST_LETTERS, Regex, portable
-from sources.expressions import ibis
+from sources.expressions import ibis, ir
 
 
 class Pattern(TakesSample):
     """Values of a column of texts match a regular expression; NULL is allowed."""
 
     summary: ClassVar[str] = "Texts match a regular expression; NULL is allowed."
+    main_number: ClassVar[MainNumber | None] = MainNumber("violations", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["pattern"] = "pattern"
@@ -26,6 +29,15 @@ class Pattern(TakesSample):
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, and those whose text is written otherwise."""
+        invalid = self._invalid(context)
+        counts = {"violations": context.count(invalid), **count_compared(context, [self.column])}
+        return Wants({"rows": context.rows, **counts, **context.first_bad_load(invalid)})
+
+    def violations(self, context: Context) -> ir.Table:
+        """Return the rows whose text is written otherwise."""
+        return context.rows_of(self._invalid(context))
+
+    def _invalid(self, context: Context) -> ir.BooleanValue:
         column = context.column(self.column)
         kind = column.type()
         if not kind.is_string() and not (context.dialect == "sqlite" and kind.is_unknown()):
@@ -33,8 +45,7 @@ class Pattern(TakesSample):
         text = column.cast("string")
         matches = text.re_search(portable(self.pattern)) & ~text.contains("\n")  # `$` matches before a last line break
         too_long = text.length() > MOST_LETTERS
-        invalid = too_long.ifelse(ibis.literal(value=True), ~matches)  # the engine does not look into what is too long
-        return Wants({"rows": context.rows, "violations": context.count(invalid), **context.first_bad_load(invalid)})
+        return too_long.ifelse(ibis.literal(value=True), ~matches)  # the engine does not look into what is too long
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when more rows than allowed are written otherwise."""

@@ -11,6 +11,7 @@ from checks._contract import (
     Context,
     Json,
     Kind,
+    MainNumber,
     Measurement,
     Outcome,
     PastMeasurement,
@@ -21,7 +22,7 @@ from checks._contract import (
 )
 from checks._judge import without_rows
 from checks._outcome import Message
-from checks.classes.incremental import SIZES, SizesParameters
+from checks.classes.incremental import SIZES, SIZES_BY, SizesParameters
 from checks.parameters.columns import QuasiIdentifiers
 from checks.risk.population import PopulationEstimate, PopulationModel, PopulationUniqueness, population_uniqueness
 from checks.risk.sizes import ClassSizes
@@ -48,8 +49,12 @@ class PopulationUniquenessCheck(SizesParameters):
     """At most a share of the population, of which the table is a sample, is unique in the quasi-identifiers."""
 
     summary: ClassVar[str] = "Few people are unique in the population from which the table is sampled."
+    main_number: ClassVar[MainNumber | None] = MainNumber(
+        "fraction_of_population", high="max_population_unique_fraction"
+    )
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_population_unique_fraction"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
+    looks_again: ClassVar[bool] = True
 
     type: Literal["population_uniqueness"] = "population_uniqueness"
     quasi_identifiers: QuasiIdentifiers = ()
@@ -76,9 +81,16 @@ class PopulationUniquenessCheck(SizesParameters):
         """Request how many classes there are of each size."""
         return self.wanted_sizes(context, self.quasi_identifiers)
 
+    def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+        """Request the sizes of classes in people, where a column says whose a row is."""
+        of_people = self.people_questions(context, measurement)
+        return Wants(classes=of_people) if of_people.keys() - measurement.tables.keys() else measurement
+
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the estimate is above the limit; below it, it must be one to rely on."""
-        sizes = ClassSizes.of((int(row["size"]), int(row["classes"])) for row in measurement.tables[SIZES])
+        readings = {by: _sizes(measurement, by) for by in self.counted_by(measurement)}
+        column = max(readings, key=lambda by: readings[by].uniques / max(readings[by].rows, 1))
+        sizes = readings[column]
         if not sizes.count:
             return without_rows(self)
         if self.population_size is not None and self.population_size < sizes.rows:
@@ -90,7 +102,7 @@ class PopulationUniquenessCheck(SizesParameters):
         )
         model = uniqueness.decision if self.model == "decision" else PopulationModel(self.model)
         estimate, limit = uniqueness.of(model), self.max_population_unique_fraction
-        observed = {**_figures(uniqueness, model), **self.counting(measurement)}
+        observed = {**_figures(uniqueness, model), "counted_by": column, **self.counting(measurement)}
         values = {"share": estimate.fraction_of_population, "limit": 100 * limit, "model": _NAMES[model]}
         values["sample"] = uniqueness.sample_unique_fraction
         expected: dict[str, Json] = {"max_population_unique_fraction": limit}
@@ -100,6 +112,11 @@ class PopulationUniquenessCheck(SizesParameters):
             unsettled = _UNSETTLED.given(model=_NAMES[model], problem=estimate.problem)
             return unknown(UnknownReason.MISCONFIGURED, unsettled, observed)
         return Outcome(Status.PASS, _FEW.given(**values), observed, expected)
+
+
+def _sizes(measurement: Measurement, column: str | None) -> ClassSizes:
+    rows = measurement.tables[SIZES if column is None else f"{SIZES_BY}{column}"]
+    return ClassSizes.of((int(row["size"]), int(row["classes"])) for row in rows)
 
 
 def _figures(population_uniqueness: PopulationUniqueness, model: PopulationModel) -> dict[str, Json]:
@@ -114,6 +131,7 @@ def _figures(population_uniqueness: PopulationUniqueness, model: PopulationModel
         "decision": str(population_uniqueness.decision),
         "decision_reason": population_uniqueness.reason,
         "model": str(model),
+        "fraction_of_population": population_uniqueness.of(model).fraction_of_population,
     }
 
 

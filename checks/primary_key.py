@@ -7,7 +7,18 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, PastMeasurement, Status, Wants
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    MainNumber,
+    Measurement,
+    Outcome,
+    PastMeasurement,
+    Status,
+    Wants,
+)
 from checks._judge import any_null, counted, from_bad_rows, offending_keys, repeated_keys
 from checks._outcome import Message
 from checks.parameters.columns import ColumnNames
@@ -18,6 +29,7 @@ class PrimaryKey(CheckParameters):
     """A key is there in every row and names one row only."""
 
     summary: ClassVar[str] = "Key values are not NULL and unique."
+    main_number: ClassVar[MainNumber | None] = MainNumber("duplicate_keys")
 
     type: Literal["primary_key"] = "primary_key"
     columns: ColumnNames = Field(description="Key columns.")
@@ -33,8 +45,8 @@ class PrimaryKey(CheckParameters):
         duplicates = repeated_keys(context, self.columns, complete=True)
         return Wants(aggregates, {"duplicates": duplicates}, grouped_by=self.columns)
 
-    def offending_keys(self, context: Context) -> ir.Table:
-        """Return the keys that occur more than once or are incomplete, for the terminal only."""
+    def violations(self, context: Context) -> ir.Table:
+        """Return the keys that occur more than once or are incomplete."""
         return offending_keys(context, self.columns, nulls_offend=True, nulls_equal=False)
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:

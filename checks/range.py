@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from checks._aggregates import holds_no_number
-from checks._contract import Check, Context, Measurement, Misconfigured, Outcome, PastMeasurement, Wants
-from checks._instants import placed, reading_of, time_column
-from checks._judge import Share, TakesSample, estimate, judge_violations
+from checks._contract import Check, Context, MainNumber, Measurement, Misconfigured, Outcome, PastMeasurement, Wants
+from checks._instants import TimeColumn, ZonedReading, placed, reading_of, time_column
+from checks._judge import Share, TakesSample, count_compared, estimate, judge_violations
 from checks._literals import Comparison, compared, uncertain
 from checks._outcome import Message
 from checks._segments import TakesSegments
@@ -26,6 +26,7 @@ class Range(TakesSample, TakesSegments):
     """Values lie between two limits, which are numbers, dates or times; NULL is allowed."""
 
     summary: ClassVar[str] = "Values are between two limits; NULL is allowed."
+    main_number: ClassVar[MainNumber | None] = MainNumber("violations", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["range"] = "range"
@@ -46,14 +47,9 @@ class Range(TakesSample, TakesSegments):
     def wants(self, context: Context) -> Wants:
         """Count the rows, and those whose value lies outside."""
         if is_time(self.min) or is_time(self.max):
-            return Wants({"rows": context.rows, **self._times(context)})
-        numbers = fit(context, self.column, number_types(), text="a numeric range needs a numeric column")
-        outside = self._outside(partial(compared, numbers, dialect=context.dialect), self.min, self.max)
-        if context.dialect == "sqlite":  # where a text may stand in for a number, and is larger than all of them
-            outside |= holds_no_number(numbers)
-        nan = is_nan(numbers, context.dialect)
-        if nan is not None:
-            outside |= nan
+            return Wants({"rows": context.rows, **count_compared(context, [self.column]), **self._times(context)})
+        numbers = self._numbers(context)
+        outside, nan = self._bad_numbers(context), is_nan(numbers, context.dialect)
         unsure = uncertain(numbers, [self.min, self.max], context.dialect)
         more = {"nan": nan, "uncertain": unsure}
         return Wants(
@@ -61,9 +57,31 @@ class Range(TakesSample, TakesSegments):
                 "rows": context.rows,
                 "violations": context.count(outside),
                 **{name: context.count(condition) for name, condition in more.items() if condition is not None},
+                **count_compared(context, [self.column]),
                 **context.first_bad_load(outside),
             }
         )
+
+    def violations(self, context: Context) -> ir.Table:
+        """Return the rows whose value lies outside; a text is read with an offset where it has one."""
+        if not (is_time(self.min) or is_time(self.max)):
+            return context.rows_of(self._bad_numbers(context))
+        times, parts = time_column(context, self.column), []
+        for clock, outside in self._bad_times(context, times):
+            offset = times.moment.offset if times.moment.aware is None else None
+            parts.append(outside if offset is None else outside & (offset if clock.reading == "utc" else ~offset))
+        return context.rows_of(reduce(or_, parts))
+
+    def _numbers(self, context: Context) -> ir.NumericColumn:
+        return fit(context, self.column, number_types(), text="a numeric range needs a numeric column")
+
+    def _bad_numbers(self, context: Context) -> ir.BooleanValue:
+        numbers = self._numbers(context)
+        outside = self._outside(partial(compared, numbers, dialect=context.dialect), self.min, self.max)
+        if context.dialect == "sqlite":  # where a text may stand in for a number, and is larger than all of them
+            outside |= holds_no_number(numbers)
+        nan = is_nan(numbers, context.dialect)
+        return outside if nan is None else outside | nan
 
     def _times(self, context: Context) -> Mapping[str, ir.Value]:
         is_text = context.dialect == "sqlite" or not context.column(self.column).type().is_temporal()
@@ -71,20 +89,26 @@ class Range(TakesSample, TakesSegments):
             raise Misconfigured(
                 f"'sample' needs times in '{self.column}', not texts: one that is none may not be drawn"
             )
-        times, zone = time_column(context, self.column), context.zones.of(self.column)
-        aggregates, limits = dict(times.evidence), (self.min, self.max)
+        times = time_column(context, self.column)
+        aggregates = dict(times.evidence)
+        for clock, outside in self._bad_times(context, times):
+            counts = {"violations": context.count(outside), **context.first_bad_load(outside)}
+            aggregates |= {f"{name}_{clock.reading}": value for name, value in counts.items()}
+        return aggregates
+
+    def _bad_times(self, context: Context, times: TimeColumn) -> Sequence[tuple[ZonedReading, ir.BooleanValue]]:
+        """Return which values lie outside, by each clock that the limits can be read by."""
+        zone, limits, results = context.zones.of(self.column), (self.min, self.max), []
         for clock in times.clocks:
             low, high = (placed(limit, clock, zone) if isinstance(limit, date) else None for limit in limits)
             if (low is None) == (self.min is None) and (high is None) == (self.max is None):
-                outside = self._outside(partial(_compared, times.value), low, high)
-                counts = {"violations": context.count(outside), **context.first_bad_load(outside)}
-                aggregates |= {f"{name}_{clock.reading}": value for name, value in counts.items()}
-        if not any(f"violations_{clock.reading}" in aggregates for clock in times.clocks):
+                results.append((clock, self._outside(partial(_compared, times.value), low, high)))
+        if not results:
             raise Misconfigured(
                 f"column '{self.column}' and its limits must both have a time zone or both have none; declare the "
                 "column's time zone, or write the limits in the form of the column, with or without an offset"
             )
-        return aggregates
+        return results
 
     def _outside(self, compare: Callable[[Any, Any], ir.BooleanValue], low: Any, high: Any) -> ir.BooleanValue:
         parts = []

@@ -13,6 +13,7 @@ from checks._contract import (
     Context,
     Json,
     Kind,
+    MainNumber,
     Measurement,
     Outcome,
     PastMeasurement,
@@ -39,6 +40,10 @@ _NONE: Final = Message(
 _OTHERWISE: Final = Message(
     "release {name} cannot be compared: its persons were identified by other columns or with another signature key"
 )
+_STRANGERS: Final = Message(
+    "no person of this table is in an earlier release, so nothing was compared; the person columns must be written as "
+    "they were then"
+)
 _NOBODY: Final = Message("the person columns are NULL in every row")
 
 
@@ -48,6 +53,7 @@ class ReReleaseCheck(CheckParameters):
     summary: ClassVar[str] = (
         "Every person shares a group with k - 1 others in this table combined with each earlier release."
     )
+    main_number: ClassVar[MainNumber | None] = MainNumber("exposed")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"k"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
@@ -87,6 +93,8 @@ class ReReleaseCheck(CheckParameters):
             return unknown(UnknownReason.NO_DATA, _NONE, observed)
         if unnamed == rows:
             return unknown(UnknownReason.NO_DATA, _NOBODY, observed)
+        if all(size == 0 for sizes in results.values() for size in sizes):
+            return unknown(UnknownReason.MISCONFIGURED, _STRANGERS, observed)
         return outcome(Status.PASS, _HIDDEN.given(releases=len(results), others=self.k - 1))
 
 
@@ -108,7 +116,7 @@ def _figures(name: str, sizes: dict[int | None, int], k: int) -> Json:
     return {
         "name": name,
         "persons_in_both": sum(sizes.values()) if comparable else None,
-        "exposed": _below(sizes, k) if comparable else None,
+        "exposed": _below(sizes, k) if comparable and groups else None,
         "smallest_group": min(groups) if groups else None,
     }
 

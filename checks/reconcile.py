@@ -11,7 +11,9 @@ from checks._contract import (
     Check,
     CheckParameters,
     Context,
+    Earlier,
     Json,
+    MainNumber,
     Measurement,
     Misconfigured,
     Outcome,
@@ -20,6 +22,7 @@ from checks._contract import (
     Wants,
 )
 from checks._outcome import Message
+from checks.classes.few_people import group_counts, is_of_few
 from checks.parameters.columns import ColumnName
 from checks.parameters.numbers import Number, decimal, display_number, plain
 
@@ -43,6 +46,7 @@ class Reconcile(CheckParameters):
     """An aggregate equals that of another table of the same source, within a tolerance."""
 
     summary: ClassVar[str] = "An aggregate equals that of another table, within a tolerance."
+    main_number: ClassVar[MainNumber | None] = MainNumber("value")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"tolerance", "relative_tolerance"})
 
     type: Literal["reconcile"] = "reconcile"
@@ -77,6 +81,11 @@ class Reconcile(CheckParameters):
         """Return the other table."""
         return (self.against.table,)
 
+    @property
+    def value_column(self) -> str | None:
+        """Return the column that is aggregated; none where a number is a value of a table, which is not shown."""
+        return None if self._compares_values else self.column
+
     def wants(self, context: Context) -> Wants:
         """Request the aggregate here, and for the other one by a statement of its own."""
         other = context.references[self.against.table]
@@ -86,7 +95,12 @@ class Reconcile(CheckParameters):
         except Misconfigured as error:
             raise Misconfigured(f"{self.against.table}: {error}") from None
         aggregates = aggregate(context, self.aggregate, self.column)
-        return Wants({"rows": context.rows, **aggregates}, {"other": other.aggregate(**other_aggregates)})
+        earlier = None
+        if context.people is not None and self.column is not None and context.people.protects(self.value_column):
+            aggregates |= group_counts(context, self.column, filled=True)
+            earlier = Earlier(last_shown=True)
+        queries = {"other": other.aggregate(**other_aggregates)}
+        return Wants({"rows": context.rows, **aggregates}, queries, earlier=earlier)
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the two numbers are further apart than allowed."""
@@ -104,11 +118,12 @@ class Reconcile(CheckParameters):
         if isinstance(baseline, Outcome):
             return baseline
         number, reference = value.number, baseline.number
-        if not self._compares_values:  # else neither: where they agree, one is the other
-            observed = {"value": plain(number), "baseline": plain(reference)}
+        hides = bool(measurement.k) and is_of_few(measurement, history, observed, k=measurement.k)
+        if not (self._compares_values or hides):  # else neither: where they agree, one is the other
+            observed |= {"value": plain(number), "baseline": plain(reference)}
         if abs(number - reference) <= max(decimal(self.tolerance), decimal(self.relative_tolerance) * abs(reference)):
             return Outcome(Status.PASS, _FINE.given(own=own, other=other), observed, expected)
-        if self._compares_values:
+        if self._compares_values or hides:
             return Outcome(Status.FAIL, _DIFFERS_VALUE.given(own=own, other=other), observed, expected)
         text = display_number(number, reference, rounded=value.rounded)
         message = _DIFFERS.given(

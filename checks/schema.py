@@ -27,7 +27,7 @@ from checks._contract import (
 )
 from checks._outcome import Message
 from checks.parameters.columns import ColumnName, ColumnNames
-from sources import did_you_mean
+from sources import did_you_mean, is_engine_type, is_misspelling
 from sources.expressions import dt, ibis
 
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -89,18 +89,31 @@ def is_of_type(text: str, expected: str) -> bool:
     return bool(current_data_type == data_type)
 
 
+_NAMES: Final = (*FAMILIES, "int64", "int32", "float64", "timestamp('UTC')", "decimal(18, 2)")
+"""Names of types that a misspelt one is compared with."""
+
+
+def is_type_name(text: str) -> bool:
+    """Check whether a type may be named so: a family, a type of Ibis, or what else an engine calls a type."""
+    if text.casefold() in FAMILIES or parse_type(text) is not None:
+        return True
+    word = text.casefold().partition("(")[0]
+    return is_engine_type(text) and not is_misspelling(word, {name.partition("(")[0] for name in _NAMES})
+
+
 def _known_type(text: str) -> str:
-    if text.casefold() not in FAMILIES and parse_type(text) is None:
-        hint = did_you_mean(text, (*FAMILIES, "int64", "int32", "float64", "timestamp('UTC')", "decimal(18, 2)"))
-        raise ValueError(f"an Ibis type such as int64 or a family such as decimal, not '{text}'{hint}")
-    return text
+    if is_type_name(text):
+        return text
+    hint = did_you_mean(text, _NAMES)
+    raise ValueError(f"an Ibis type such as int64 or a family such as decimal, not '{text}'{hint}")
 
 
 TypeName: TypeAlias = Annotated[
     str,
     AfterValidator(_known_type),
     Field(
-        description="A family (int, decimal, string, timestamp ...) or an Ibis type (int64, decimal(10, 2) ...).",
+        description="A family (int, decimal, string, timestamp ...), an Ibis type (int64, decimal(10, 2) ...), or the "
+        "engine's own name of a type that Ibis has none for (tsvector).",
         examples=["int64", "decimal", "string", "timestamp('UTC')"],
     ),
 ]
@@ -108,7 +121,7 @@ TypeName: TypeAlias = Annotated[
 
 _SHOWN: Final = 8
 
-Columns: TypeAlias = Annotated[dict[ColumnName, TypeName], MinLen(1)] | ColumnNames
+Columns: TypeAlias = Annotated[dict[ColumnName, TypeName | None], MinLen(1)] | ColumnNames
 
 
 class Schema(CheckParameters):
@@ -118,10 +131,11 @@ class Schema(CheckParameters):
     takes_where: ClassVar[bool] = False
     takes_on_empty: ClassVar[bool] = False
     judges_empty: ClassVar[bool] = True
+    judges_absence: ClassVar[bool] = True
 
     type: Literal["schema"] = "schema"
     columns: Columns | None = Field(
-        None, description="Names with types, or names only; by default the last accepted columns."
+        None, description="Names with types (null: any type), or names only; by default the last accepted columns."
     )
     extra: Literal["forbid", "allow"] = Field("forbid", description="Whether additional columns are allowed.")
     order: bool = Field(default=False, description="Whether the column order is checked.")

@@ -10,6 +10,7 @@ from checks._contract import (
     CheckParameters,
     Context,
     Json,
+    MainNumber,
     Measurement,
     Misconfigured,
     Outcome,
@@ -25,6 +26,7 @@ class Sql(CheckParameters):
     """A SELECT of one's own, which returns the bad rows, returns none; only their number is read."""
 
     summary: ClassVar[str] = "A SELECT of one's own, which returns the bad rows, returns none."
+    main_number: ClassVar[MainNumber | None] = MainNumber("violations", high="max", again="number")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max"})
     takes_where: ClassVar[bool] = False
 
@@ -43,6 +45,11 @@ class Sql(CheckParameters):
     def wants(self, context: Context) -> Wants:
         """Count the rows of the table and of the query."""
         return Wants({"rows": context.rows}, statements={"violations": _select_sql(self.query, context.dialect)})
+
+    def violations(self, context: Context) -> str:
+        """Return the query."""
+        del context
+        return self.query.strip().removesuffix(";")
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the query returns more rows than allowed."""

@@ -13,11 +13,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from checks._contract import (
     Check,
-    CheckParameters,
     ClassQuestion,
     Context,
     Json,
     Kind,
+    MainNumber,
     Measurement,
     Misconfigured,
     Outcome,
@@ -41,7 +41,18 @@ from checks.classes.closeness import (
     strangers_among,
     values_of,
 )
+from checks.classes.readings import (
+    MISSING,
+    VALUES,
+    Answer,
+    Asked,
+    ReadingName,
+    SensitiveParameters,
+    asked_of,
+    is_missing,
+)
 from checks.classes.sensitive import broken_in, sensitive_of, worst_of
+from checks.classes.tables import MOST_VALUES, VALUE, ClassTables
 from checks.parameters.columns import (
     ColumnName,
     QuasiIdentifiers,
@@ -53,7 +64,7 @@ from checks.parameters.columns import (
 )
 from checks.risk.hierarchy import Hierarchy
 from sources import did_you_mean
-from sources.expressions import dt
+from sources.expressions import dt, ir
 
 _CLOSE: Final = Message("in every equivalence class the distribution of {columns} is within {t:number} of the table's")
 _FAR: Final = Message(
@@ -67,7 +78,17 @@ _FAR_FROM_REFERENCE: Final = Message(
     "{bad:count} of {rows:count} records are in equivalence classes whose distribution of {column} is more than "
     "{t:number} from that of {reference}"
 )
+_FAR_PEOPLE: Final = Message(
+    "{bad:count} people are in equivalence classes whose distribution of {column} is more than {t:number} from that of "
+    "all (people by {by})",
+    one="{bad:count} person is in an equivalence class whose distribution of {column} is more than {t:number} from "
+    "that of all (people by {by})",
+    counted="bad",
+)
 _EMPTY: Final = Message("{table} is empty")
+_ALL_MISSING: Final = Message(
+    "{column} has no value but missing ones, so no distribution was compared; 'missing_is_a_value' makes NULL a value"
+)
 _NOT_IN_HIERARCHY: Final = Message(
     "{column}: {strangers:count} values are not in the hierarchy",
     one="{column}: {strangers:count} value is not in the hierarchy",
@@ -93,15 +114,17 @@ def _as_texts(value: object) -> object:
     return str(value) if isinstance(value, int | date) and not isinstance(value, bool) else value
 
 
-class TClosenessCheck(CheckParameters):
+class TClosenessCheck(SensitiveParameters):
     """In every equivalence class, sensitive values are distributed as in the whole table."""
 
     summary: ClassVar[str] = (
         "In every equivalence class, sensitive values are distributed as in the table (t-closeness)."
     )
+    main_number: ClassVar[MainNumber | None] = MainNumber("t", high="t")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"t"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     looks_again: ClassVar[bool] = True
+    drops_missing: ClassVar[bool] = True
 
     type: Literal["t_closeness"] = "t_closeness"
     quasi_identifiers: QuasiIdentifiers = ()
@@ -153,31 +176,57 @@ class TClosenessCheck(CheckParameters):
     def wants(self, context: Context) -> Wants:
         """Request how far the classes are from the table in each sensitive column, and the values without a place."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        columns, tree, softer = sensitive_of(context, self.sensitive, names), self._tree(), self.softened()
+        columns, tree = sensitive_of(context, self.sensitive, names), self._tree()
         if tree is not None and len(columns) > 1:
             raise Misconfigured("a hierarchy is of one sensitive column; name it with 'sensitive'")
         unknown = sorted(set(self.reference_columns) - set(columns))
         if unknown:
             raise Misconfigured(f"'{unknown[0]}' is not a sensitive column{did_you_mean(unknown[0], columns)}")
-        limits = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
         class_questions: dict[str, ClassQuestion] = {}
         for name in columns:
-            values: Values = own_values
-            far, is_strange = self._distance(context, name, tree)
-            class_questions[f"{_OWN}{name}"] = ClassQuestion(names, closeness_of(name, limits, far(values)), (name,))
-            if self.reference is not None:
-                values = self._values(context, name, self.reference)
-                class_questions[f"{_REFERENCE}{name}"] = ClassQuestion(
-                    names, closeness_of(name, limits, far(values)), (name,)
-                )
+            answers = self._closeness(context, name, tree)
+            class_questions |= {
+                f"{prefix}{name}": ClassQuestion(names, answer, (name,)) for prefix, answer in answers.items()
+            }
+            is_strange = self._distance(context, name, tree)[1]
             if is_strange is not None:
+                values = own_values if self.reference is None else self._values(context, name, self.reference)
                 class_questions[f"{_STRANGERS}{name}"] = ClassQuestion(
                     names, strangers_among(name, is_strange, values), (name,)
                 )
+        wants = Wants(
+            aggregates=self.evidence(context, columns),
+            classes={**class_questions, **self.spellings(context, names, columns)},
+        )
         if self.reference is None:
-            return Wants(classes=class_questions)
-        reference = context.references[self.reference]
-        return Wants(classes=class_questions, queries={_REFERENCE: reference.aggregate(rows=reference.count())})
+            return wants
+        reference, spelled = context.references[self.reference], {}
+        for name in columns:
+            if f"{VALUES}{name}" in wants.classes:
+                values = partial(_texts, name, self._values(context, name, self.reference))
+                spelled[f"{VALUES}{name}"] = ClassQuestion(names, values, (name,))
+        missing = {
+            f"{MISSING}{name}": is_missing(context, name)(reference[self.reference_columns.get(name, name)])
+            for name in columns
+        }
+        counts = {name: reference.count(where=item) for name, item in missing.items()}
+        query = reference.aggregate(rows=reference.count(), **counts)
+        return replace(wants, queries={_REFERENCE: query}, classes={**wants.classes, **spelled})
+
+    def has_missing(self, measurement: Measurement, column: str) -> bool:
+        """Check whether a value of a column, or of the reference, counts as missing."""
+        in_reference = self.reference is not None and measurement.tables[_REFERENCE][0][f"{MISSING}{column}"]
+        return bool(in_reference) or super().has_missing(measurement, column)
+
+    def _closeness(self, context: Context, name: str, tree: Hierarchy | None) -> Mapping[str, Answer]:
+        """Return what is asked of the classes of a column, by whose distribution they are compared with."""
+        softer, (far, _) = self.softened(), self._distance(context, name, tree)
+        limits = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
+        answers = {_OWN: closeness_of(name, limits, far(own_values))}
+        if self.reference is not None:
+            values = self._values(context, name, self.reference)
+            answers[_REFERENCE] = closeness_of(name, limits, far(values))
+        return answers
 
     def _distance(self, context: Context, name: str, tree: Hierarchy | None) -> tuple[_Distance, Any]:
         """Return the distance, and what says of a value that it has no place in it; None where each has one.
@@ -205,10 +254,26 @@ class TClosenessCheck(CheckParameters):
         kind = common_kind(context, name, column, of=reference, must=must)
         return values_of(context.references[reference], column, kind)
 
-    def follow_up(self, context: Context, measurement: Measurement) -> Measurement:
-        """Return how many rows there are, and which columns were meant."""
+    def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+        """Request the other readings; then return how many rows there are, and what was asked."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        return replace(measurement, values={"rows": _first_row(measurement)["rows"] or 0, "quasi_identifiers": names})
+        columns, tree = sensitive_of(context, self.sensitive, names), self._tree()
+        every = {Asked(name): None for name in columns}
+        others: dict[str, ClassQuestion] = {}
+        for name in columns:
+            for prefix, answer in self._closeness(context, name, tree).items():
+                asked = dict(self.asked(context, measurement, name, answer))
+                others |= {f"{prefix}{item.label}": question for item, question in asked.items()}
+                every |= dict.fromkeys(asked)
+        if others.keys() - measurement.tables.keys():
+            return Wants(classes=others)
+        tables = {name: rows for name, rows in measurement.tables.items() if not name.startswith(VALUES)}
+        values = {"rows": _first_row(measurement)["rows"] or 0, "quasi_identifiers": names}
+        values["asked"] = [asked.packed for asked in every]
+        values["without_value"] = [
+            name for name in columns if values["rows"] and measurement.values.get(f"{MISSING}{name}") == values["rows"]
+        ]
+        return replace(measurement, tables=tables, values=values)
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when a group is farther than t in a column, from the table or from the reference.
@@ -221,6 +286,8 @@ class TClosenessCheck(CheckParameters):
                 text = _NOT_ORDERABLE if self.hierarchy is None else _NOT_IN_HIERARCHY
                 wording = text.given(column=name.removeprefix(_STRANGERS), strangers=int(result[0]["strangers"]))
                 return unknown(UnknownReason.MISCONFIGURED, wording, {"rows": rows, "t": None})
+        for name in measurement.values["without_value"]:
+            return unknown(UnknownReason.NO_DATA, _ALL_MISSING.given(column=name), {"rows": rows, "t": None})
         if self.reference is not None and not measurement.tables[_REFERENCE][0]["rows"]:
             return unknown(UnknownReason.NO_DATA, _EMPTY.given(table=self.reference), {"rows": rows, "t": None})
         own = self._columns(measurement, _OWN)
@@ -229,6 +296,9 @@ class TClosenessCheck(CheckParameters):
             "rows": rows,
             "classes": int(_first_row(measurement)["classes"]),
             **_worst_figures(own),
+            **{name: _largest(own, name) for name in ("t_exact", "t_known", "t_normalised")},
+            "counted_by": own[worst_of(own, "records_above_t")]["counted_by"],
+            "t_as_given": self._as_given(_worst_figures(own)["t"]),
             "distance": self.distance if self.hierarchy is None else "hierarchical",
             "reference": "table",
             "sensitive": own,
@@ -243,20 +313,54 @@ class TClosenessCheck(CheckParameters):
             bad = _worst_figures(found_of)["records_above_t"]
             if bad:
                 worst = worst_of(found_of, "records_above_t")
-                return outcome(Status.FAIL, text.given(bad=bad, column=worst, **said_of))
+                rows_say = self._figures(measurement.tables[f"{_OWN if found_of is own else _REFERENCE}{worst}"][0])
+                by = None if rows_say["records_above_t"] == bad else found_of[worst]["counted_by"]
+                wording = (text if by is None else _FAR_PEOPLE).given(bad=bad, column=worst, by=by, **said_of)
+                return outcome(Status.FAIL, wording)
         return outcome(Status.PASS, (_CLOSE if self.reference is None else _CLOSE_TO_BOTH).given(**said_of))
 
-    def _columns(self, measurement: Measurement, prefix: str) -> dict[str, Mapping[str, Json]]:
-        """Return the figures of each sensitive column."""
-        return {
-            name.removeprefix(prefix): self._figures(rows[0])
-            for name, rows in measurement.tables.items()
-            if name.startswith(prefix) and name != prefix
-        }
+    def _as_given(self, t: Any) -> Json:
+        """Return t by the height of the hierarchy as it is given; None where that is the same."""
+        tree = self._tree()
+        if tree is None or t is None or tree.partitions >= tree.height:
+            return None
+        share: float = t * tree.partitions / tree.height
+        return share
 
-    def _figures(self, row: Mapping[str, Any]) -> dict[str, Json]:
+    def _columns(self, measurement: Measurement, prefix: str) -> dict[str, Mapping[str, Json]]:
+        """Return the figures of each sensitive column: the largest t and the most records of all readings."""
+        every = {
+            asked: self._figures(measurement.tables[f"{prefix}{asked.label}"][0]) for asked in asked_of(measurement)
+        }
+        results: dict[str, Mapping[str, Json]] = {}
+        for column in dict.fromkeys(asked.column for asked in every):
+            own = {asked: every[asked] for asked in self.judged([item for item in every if item.column == column])}
+            counts = ("records_above_t", "classes_above_t", "t")
+            worst = max(own, key=lambda asked: [own[asked][name] for name in counts])
+            by_name = {
+                f"t_{name}": max(
+                    (figures["t"] for asked, figures in own.items() if asked.reading is name), default=None
+                )
+                for name in ReadingName
+                if name is not ReadingName.BOTH
+            }
+            exact = by_name["t_exact"]
+            declared = {"t_known": self.missing_is_a_value, "t_normalised": self.spelling_is_a_value}
+            shown = {name: exact if by_name[name] is None else by_name[name] for name in declared}
+            shown |= {name: None for name, columns in declared.items() if column in columns}
+            largest = max(figures["t"] for figures in own.values())
+            results[column] = {**own[worst], "t": largest, "t_exact": exact, **shown, "counted_by": worst.by}
+        return results
+
+    def _figures(self, row: Mapping[str, Any]) -> dict[str, Any]:
         records, classes = broken_in(row, repr(self.t))
-        return {"t": float(row["t"]), "records_above_t": records, "classes_above_t": classes}
+        return {"t": float(row["t"] or 0), "records_above_t": records, "classes_above_t": classes}
+
+
+def _texts(name: str, values: Values, tables: ClassTables) -> ir.Table:
+    """Return the values of a column and of the reference, at most one more than `MOST_VALUES`: `value`."""
+    every = values(tables, name)
+    return every.filter(every[VALUE].notnull()).select(VALUE).limit(MOST_VALUES + 1)
 
 
 def _first_row(measurement: Measurement) -> Mapping[str, Any]:
@@ -270,7 +374,11 @@ def _worst_figures(columns: Mapping[str, Mapping[str, Json]]) -> dict[str, Json]
         return {"t": None, "records_above_t": None, "classes_above_t": None}
     worst = columns[worst_of(columns, "records_above_t")]
     largest = columns[worst_of(columns, "t")]
-    return {**worst, "t": largest["t"]}
+    return {**{name: worst[name] for name in ("records_above_t", "classes_above_t")}, "t": largest["t"]}
+
+
+def _largest(columns: Mapping[str, Mapping[str, Any]], name: str) -> Json:
+    return max((figures[name] for figures in columns.values() if figures[name] is not None), default=None)
 
 
 CHECK: Final[type[Check]] = TClosenessCheck

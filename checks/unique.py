@@ -7,8 +7,19 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, PastMeasurement, Status, Wants
-from checks._judge import any_null, counted, from_bad_rows, offending_keys, repeated_keys
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    MainNumber,
+    Measurement,
+    Outcome,
+    PastMeasurement,
+    Status,
+    Wants,
+)
+from checks._judge import any_null, count_compared, counted, from_bad_rows, offending_keys, repeated_keys
 from checks._outcome import Message
 from checks.parameters.columns import ColumnNames
 from sources.expressions import ir
@@ -18,6 +29,7 @@ class Unique(CheckParameters):
     """Combinations of values are unique; NULL is allowed."""
 
     summary: ClassVar[str] = "Combinations of values are unique; NULL is allowed."
+    main_number: ClassVar[MainNumber | None] = MainNumber("duplicate_keys")
 
     type: Literal["unique"] = "unique"
     columns: ColumnNames = Field(description="Columns whose combined values are unique.")
@@ -29,10 +41,12 @@ class Unique(CheckParameters):
         """Count the rows, those with a NULL, and the combinations that occur more than once."""
         nulls = context.count(any_null(context, self.columns))
         table = repeated_keys(context, self.columns, complete=self.nulls == "distinct")
-        return Wants({"rows": context.rows, "null_keys": nulls}, {"duplicates": table}, grouped_by=self.columns)
+        compared = count_compared(context, self.columns) if self.nulls == "distinct" else {}
+        counts = {"rows": context.rows, "null_keys": nulls, **compared}
+        return Wants(counts, {"duplicates": table}, grouped_by=self.columns)
 
-    def offending_keys(self, context: Context) -> ir.Table:
-        """Return the combinations that occur more than once, for the terminal only."""
+    def violations(self, context: Context) -> ir.Table:
+        """Return the combinations that occur more than once."""
         return offending_keys(context, self.columns, nulls_offend=False, nulls_equal=self.nulls == "equal")
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:

@@ -12,6 +12,7 @@ from checks._contract import (
     Check,
     Context,
     Json,
+    MainNumber,
     Measurement,
     Outcome,
     PastMeasurement,
@@ -77,8 +78,11 @@ class Volume(LearnsLimits):
     """The number of rows, of all or of a recent window, stays within limits or near what it usually is."""
 
     summary: ClassVar[str] = "The number of rows is within limits, or near the usual number for the weekday."
+    main_number: ClassVar[MainNumber | None] = MainNumber("rows", low="min", high="max", again="number")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "min_ratio", "max_ratio", "limits", "deviation"})
+    judged_only: ClassVar[frozenset[str]] = frozenset({"min", "max"})
     judges_empty: ClassVar[bool] = True
+    judges_absence: ClassVar[bool] = True
 
     type: Literal["volume"] = "volume"
     min: Count | None = Field(None, description="Minimum number of rows.")

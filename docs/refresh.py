@@ -6,11 +6,11 @@ comments where it belongs.
 """
 
 import io
-import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from docs.check_stubs import check_stubs
 from docs.companies import companies
 from docs.hierarchies import examples
 from monitor.cli import build_command, command_files
@@ -271,10 +272,9 @@ def _choices(parameter: Any, help_text: str) -> str:
 def demo() -> str:
     """Return what the demo prints, built as of a fixed moment."""
     console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
-    with TemporaryDirectory() as folder:
-        built = build_demo(Path(folder) / _DEMO, now=DEMO_NOW)
-        tell(built).draw(console)
-        said = console.file.getvalue().replace(f"{folder}{os.sep}", "")  # type: ignore[attr-defined]  # a StringIO
+    with TemporaryDirectory() as folder, chdir(folder):  # a long path would break lines
+        tell(build_demo(Path(_DEMO), now=DEMO_NOW)).draw(console)
+        said = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
     return "```\n" + "\n".join(line.rstrip() for line in said.splitlines()) + "\n```"
 
 
@@ -287,11 +287,15 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
 }
 
 
+FILES: Final[Mapping[Path, Callable[[], str]]] = {ROOT / "tablewatch" / "checks.pyi": check_stubs}
+"""Files of which nothing is written by hand."""
+
+
 def main() -> None:
-    """Write every page anew."""
-    for page in pages():
+    """Write every page anew, and the files that are generated whole."""
+    for page in (*pages(), *FILES):
         old = page.read_text(encoding="utf-8")
-        new = refreshed(old)
+        new = FILES[page]() if page in FILES else refreshed(old)
         if new != old:
             page.write_text(new, encoding="utf-8")
             sys.stdout.write(f"refreshed {page.relative_to(ROOT)}\n")

@@ -1,4 +1,4 @@
-"""Take the pictures of the web pages that the README shows: `python -m docs.screenshots` (needs Chromium).
+"""Take the pictures of the web pages that README and docs/web.md show: `python -m docs.screenshots` (needs Chromium).
 
 The demo is built as of a fixed moment and served on this machine; Chromium is at /usr/bin/chromium, or where
 TABLEWATCH_CHROMIUM says.
@@ -22,7 +22,7 @@ from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.demo import build_demo
 from monitor.web.credentials import start_session
-from monitor.web.server import asgi, listen, make_application
+from monitor.web.server import listen, make_application, server_config
 from store import Grant, SignInMethod, WebRole
 
 _PICTURES: Final = Path(__file__).parent / "images"
@@ -59,9 +59,7 @@ def _served(project: Project) -> Iterator[tuple[str, tuple[str, str]]]:
         with store.writing() as tx:
             grant = Grant(WebRole.RESPONDER)
             secret = start_session(tx, "mia", SignInMethod.FORM, grant, now=project.clock.now())
-        server = uvicorn.Server(
-            uvicorn.Config(asgi(make_application(project, store)), log_config=None, lifespan="off", ws="none")
-        )
+        server = uvicorn.Server(server_config(make_application(project, store)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -120,8 +120,11 @@ class Episode:
 
 
 def unacknowledged_for(detected_at: datetime, until: datetime | None, now: datetime) -> timedelta:
-    """Return for how long nobody acknowledged what was detected then; `until` somebody did or it ended, else by now."""
-    return (until or now) - detected_at
+    """Return for how long nobody acknowledged what was detected then; `until` somebody did or it ended, else by now.
+
+    A correction may have moved the detection behind that: then it did not wait.
+    """
+    return max(timedelta(), (until or now) - detected_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,8 @@ class Watch:
     `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule, and `W` for a warn
     where it opens incidents. `monitored_since` is the first run of the check, `last_pass_ended_at` the end of the last
     run in which the fail limit held (a `pass` or a `warn`), `failing_since` and `passing_since` the first run of the
-    present streak. `last_status` is `pass`, `warn`, `fail`, or unknown with its reason, `unknown(timeout)`.
+    present streak. `last_status` is `pass`, `warn`, `fail`, or unknown with its reason, `unknown(timeout)`. `place`
+    identifies the source and relation in which it was evaluated last; None: not recorded.
     """
 
     check_id: str
@@ -201,6 +205,7 @@ class Watch:
     pass_streak: int = 0
     recent: str = ""
     flapping: bool = False
+    place: str | None = None
 
     @property
     def last_unknown(self) -> UnknownReason | None:

@@ -92,6 +92,11 @@ class Downtime:
     open: tuple[OpenIncident, ...] = ()
 
     @property
+    def is_reported(self) -> bool:
+        """Check whether any incident counts in the window; one that ended as it began is only in `n_occurred`."""
+        return bool(self.n or self.n_occurred)
+
+    @property
     def downtime(self) -> int:
         """Return the sum of the undetected and the repair part."""
         return self.undetected + self.repair

@@ -72,7 +72,7 @@ class RecordedHistory:
 
 
 def _is_decided(event: Event) -> bool:
-    """Check whether an event was decided by `advance`; a replay decides these anew."""
+    """Check whether an event was decided by `advance`; a replay decides these again."""
     if event.actor != AGENT:
         return False
     if isinstance(event.change, Resolved):

@@ -149,6 +149,8 @@ class LevelSurvey:
     number: Ints
     window: Window
     end_us: int
+    is_over: bool
+    """Whether the period is over; one that ends now goes on for what lasts."""
     _down: dict[int, Sequence[Mapping[str, TimeMeasure]]] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -158,7 +160,7 @@ class LevelSurvey:
         rows = np.flatnonzero(is_downtime(spans, disclosure=False) & (spans.detected < end_us))
         first = np.searchsorted(spans.incident, spans.incident)
         number = np.arange(spans.incident.size) - first
-        return cls(history, spans.take(rows), number[rows], window, end_us)
+        return cls(history, spans.take(rows), number[rows], window, end_us, as_of_us > window.end_us)
 
     def judge(self, level: Level, limit: Fraction, tables: Collection[str] | None = None) -> LevelResult:
         """Judge a level that is promised for tables, by default for all.
@@ -271,10 +273,13 @@ class LevelSurvey:
         return self._waits(self.spans.resolved, np.ones(self.spans.resolved.size, dtype=np.bool_))
 
     def _waits(self, ends: Ints, recorded: Bools) -> _Times:
-        """Return the episodes that waited in the period for something that ends at these moments."""
+        """Return the episodes that waited in the period for something that ends at these moments.
+
+        Of a period that is over, an episode that waits on is done: what it takes from then on belongs to the next one.
+        """
         time = self._counted(self.spans.detected, np.minimum(ends, self.end_us))
         touches = np.where(recorded, ends, self.spans.detected) >= self.window.start_us
-        return _Times(time, time, time, ends < self.end_us, recorded, touches & self._real)
+        return _Times(time, time, time, (ends < self.end_us) | self.is_over, recorded, touches & self._real)
 
     def _availability(
         self, limit: Fraction, rows: Ints, tables: Collection[str] | None, *, observed: bool

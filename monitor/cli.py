@@ -6,6 +6,7 @@ import os
 import pkgutil
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -24,10 +25,11 @@ from monitor.terminal.input_bounds import problem_of
 from monitor.terminal.internal_error import crash_hook
 from monitor.terminal.output import Format, Invocation, remember_config, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.terminal.process_hardening import harden_process
+from monitor.terminal.process_hardening import end_process, harden_process
 from monitor.terminal.version import version as installed_version
 
 if TYPE_CHECKING:
+    from sources import MissingExtra
     from store import StoreError
 
 _CODES = (
@@ -104,10 +106,33 @@ def _with_shared_options(command: Any) -> Any:
     """Return a command with the shared options that it does not declare itself."""
     own = {word for parameter in command.params for word in parameter.opts}
     command.params += [option for option in _shared_options() if not own.intersection(option.opts)]
+    _refuse_repeats(command)
     for parameter in command.params:
         parameter.show_envvar = False  # the twins follow one rule, said in the docs; listing them doubles every page
         _limit_parameter(parameter)
     return command
+
+
+def _refuse_repeats(command: Any) -> None:
+    """Refuse an option of one value that is given twice: the first would be dropped without a word."""
+    make_parser = command.make_parser
+
+    def make_strict(ctx: Any) -> Any:
+        parser = make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_args(args: Sequence[str]) -> Any:
+            values, rest, given = parse(args)
+            for option, times in Counter(given).items():
+                if times > 1 and option.param_type_name == "option" and not (option.multiple or option.count):
+                    message = f"it is given {times} times; expected once"
+                    raise typer.BadParameter(message, ctx=ctx, param=option)
+            return values, rest, given
+
+        parser.parse_args = parse_args
+        return parser
+
+    command.make_parser = make_strict
 
 
 def _limit_parameter(parameter: Any) -> None:
@@ -194,6 +219,23 @@ class CommandFolder(typer.core.TyperGroup):
 
 _NO_COMMAND: Final = re.compile(r"No such command '(?P<name>[^']*)'")
 _FEW_COMMANDS: Final = 12
+_OTHER_WORDS: Final[Mapping[str, Sequence[str]]] = {
+    "watch": ["run"],
+    "start": ["run"],
+    "validate": ["config check"],
+    "log": ["incident list", "alert log"],
+    "logs": ["incident list", "alert log"],
+}
+"""Commands by words that other tools have for them."""
+_NO_OPTION: Final = re.compile(r"No such option: (?P<option>\S+)")
+_OTHER_OPTIONS: Final[Mapping[str, str]] = {
+    "--json": "'--format json'",
+    "--quiet": "'--only-failed', or '> /dev/null' and the exit code",
+    "-q": "'--only-failed', or '> /dev/null' and the exit code",
+    "--verbose": "'--all', '--show-rows 10' or '--show-sql'",
+    "-v": "'--all', '--show-rows 10' or '--show-sql'",
+}
+"""What `check` has for options of other tools; of other commands, only what all have."""
 
 app = typer.Typer(
     name="tablewatch",
@@ -240,32 +282,40 @@ def run(arguments: Sequence[str], invocation: Invocation) -> int:
         invocation.show(stop.problems)
         return int(stop.code)
     except Stop as stop:
-        _show_problems(stop.problems, invocation)
-        return int(stop.code)
+        return _show_stop(stop, invocation)
     except typer.TyperException as error:
         return _show_usage(error, arguments, invocation)
     except typer.Abort:
         return int(ExitCode.INTERRUPTED)
-    except _store_error() as error:  # the store was locked, full or taken away in the middle of a command
-        invocation.show([Problem("store", str(error))])
-        return int(ExitCode.NOT_EVALUATED)
+    except _outside_errors() as error:  # in the middle of a command
+        return _show_stop(_stop_for(error), invocation)
     return code if isinstance(code, int) else int(ExitCode.OK)
 
 
-def _show_problems(problems: Sequence[Problem], invocation: Invocation) -> None:
-    """Show the problems that ended a command; with `--format github`, as annotations."""
+def _show_stop(stop: Stop, invocation: Invocation) -> int:
+    """Show the problems that ended a command, with `--format github` as annotations; return its exit code."""
+    problems = stop.problems
     if problems and invocation.format == "github":
         from monitor.integrations.github import problems_as_annotations, repository
 
         invocation.write(problems_as_annotations(problems, root=repository(), redact=invocation.redactor))
     elif problems:
         invocation.show(problems)
+    return int(stop.code)
 
 
-def _store_error() -> "type[StoreError]":
-    from store import StoreError  # here, since only what was raised asks for it: `--help` loads no database
+def _outside_errors() -> "tuple[type[MissingExtra], type[StoreError]]":
+    from sources import MissingExtra  # here, since only what was raised asks for them: `--help` loads no database
+    from store import StoreError
 
-    return StoreError
+    return MissingExtra, StoreError
+
+
+def _stop_for(error: "MissingExtra | StoreError") -> Stop:
+    """Return how a missing package ends a command, or a store that was locked, full or taken away."""
+    if isinstance(error, ImportError):
+        return Stop(ExitCode.USAGE, Problem(f"{error.extras[0]}.missing", error.reason, hint=error.hint))
+    return Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error)))
 
 
 def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocation: Invocation) -> int:
@@ -287,6 +337,8 @@ def _format_usage_error(error: typer.TyperException, group: Any) -> str:
     message = error.format_message().rstrip(".")
     if (unknown := _NO_COMMAND.match(message)) is not None:
         return f"no such command '{unknown['name']}'{_suggest_commands(unknown['name'], group)}"
+    if (wrong := _NO_OPTION.match(message)) is not None and (hint := _other_option(wrong["option"], group)):
+        return f"no such option: {wrong['option']}; did you mean {hint}?"
     before, result, expected = message.partition(": Input should be ")
     if not result:
         return message.replace(": Value error, ", ": ")
@@ -294,12 +346,19 @@ def _format_usage_error(error: typer.TyperException, group: Any) -> str:
     return f"{before}: '{cause.errors()[0]['input']}' is not {expected.partition(',')[0]}"
 
 
+def _other_option(option: str, command: Any) -> str | None:
+    """Return what a command has for an option of another tool; None if it has nothing for it."""
+    is_check = getattr(command, "name", None) == "check"
+    return _OTHER_OPTIONS.get(option) if is_check or option == "--json" else None
+
+
 def _suggest_commands(name: str, group: Any) -> str:
     """Suggest the commands of a group nearest to a word; without any, list the commands if there are few."""
     from sources import nearest
 
     commands = list(getattr(group, "commands", ()))
-    near = nearest(name, commands, most=3)
+    other = _OTHER_WORDS.get(name, ()) if "check" in commands and "run" in commands else ()
+    near = other or nearest(name, commands, most=3)
     if near:
         return f"; did you mean {' or '.join(repr(item) for item in near)}?"
     return f"; known: {', '.join(commands)}" if 0 < len(commands) <= _FEW_COMMANDS else ""
@@ -335,4 +394,4 @@ def main() -> None:
         invocation.show(stop.problems)
         code = int(stop.code)
     gc.freeze()  # what is left is not searched for garbage when the interpreter ends
-    sys.exit(code)
+    end_process(code)

@@ -1,7 +1,10 @@
 """The one place that makes time; everybody else is given it."""
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 
@@ -14,6 +17,9 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Return seconds since some fixed moment; never goes back. Differences are lengths of time."""
 
+    def uptime(self) -> tuple[float, str | None]:
+        """Return seconds that never go back and go on in sleep, and the id of the boot at which they began, if any."""
+
 
 class SystemClock:
     """The machine's clock."""
@@ -25,6 +31,12 @@ class SystemClock:
     def monotonic(self) -> float:
         """Return seconds since some fixed moment."""
         return time.monotonic()
+
+    def uptime(self) -> tuple[float, str | None]:
+        """Return the seconds since the machine was started, its sleep included, and which start that was, on Linux."""
+        if not hasattr(time, "CLOCK_BOOTTIME"):
+            return time.monotonic(), None
+        return time.clock_gettime(time.CLOCK_BOOTTIME), _boot()
 
 
 class SimulatedClock:
@@ -47,6 +59,10 @@ class SimulatedClock:
         """Return the simulated seconds since the clock was made."""
         return (self._now - self._origin).total_seconds()
 
+    def uptime(self) -> tuple[float, str | None]:
+        """Return the simulated seconds; they began with this clock."""
+        return self.monotonic(), None
+
     def advance(self, length: timedelta) -> datetime:
         """Move forward by a length of time and give the new moment."""
         return self.advance_to(self._now + length)
@@ -63,6 +79,13 @@ class SimulatedClock:
             raise ValueError(f"a simulated clock only moves forward; it is at {stands}, requested {asked}")
         self._now = moment
         return moment
+
+
+@cache
+def _boot() -> str | None:
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return None
 
 
 def iso(moment: datetime | None) -> str | None:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
+from sources import import_extra
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
+numba: Any = import_extra("numba")
 _SUMS = {"reassoc", "nsz", "contract"}
 
 

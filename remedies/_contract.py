@@ -94,11 +94,13 @@ class Treatment:
     """The output: a frame of the same columns, types and index (less suppressed rows), and its utility report.
 
     The rows stand in the caller's order, so that they can be compared with the input. It is **not protected**: shuffle
-    them before they are given out, as the commands do.
+    them before they are given out, as the commands do. `suppressed`: the rows that are left out, as they would read;
+    it is never given out. None of a remedy that leaves out none.
     """
 
     frame: pd.DataFrame
     bill: UtilityReport
+    suppressed: pd.DataFrame | None = field(default=None, repr=False)
 
 
 def grouped_by(columns: Iterable[str]) -> str:

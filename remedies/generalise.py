@@ -149,7 +149,9 @@ class Generalise(Recodes):
         hierarchy: Hierarchy = declared if isinstance(declared, Hierarchy) else declared.build(table[name])
         return hierarchy
 
-    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
+    def choose(
+        self, frequencies: Frequencies, *, progress: Progress | None = None, key: bytes | None = None
+    ) -> ChosenLevels:
         """Choose what becomes of a frequency table: by the levels that are fixed, or by a search.
 
         Raises:
@@ -160,31 +162,31 @@ class Generalise(Recodes):
         from remedies.generalisation.suppression import mix_suppressed
 
         began, criteria, most = perf_counter(), self.criteria(frequencies), rows_of(self.suppress, frequencies.rows)
-        recoding, result = self._chosen(frequencies, self.suppress, progress)
-        mixed = _mixed(recoding, self.k, criteria)
+        recoding, result = self._chosen(frequencies, self.suppress, progress, key)
+        mixed = _mixed(recoding, self.k, criteria, key)
         for share in (self.suppress / 2, self.suppress / 4, 0.0):
             if mixed is not None and mixed.recoding.rows_suppressed <= most:
                 break
             if self.levels is not None:
                 raise Refused(
-                    "at these levels classes suppressed for their sensitive values, and the random ones that conceal "
+                    "at these levels classes suppressed for their sensitive values, and the others that conceal "
                     f"the reason, would exceed the {most:,} records that may be suppressed; choose higher "
                     "levels, or allow more"
                 )
-            recoding, result = self._chosen(frequencies, share, progress)
-            mixed = _mixed(recoding, self.k, criteria)
-        mixed = mixed or mix_suppressed(recoding, self.k, criteria)
+            recoding, result = self._chosen(frequencies, share, progress, key)
+            mixed = _mixed(recoding, self.k, criteria, key)
+        mixed = mixed or mix_suppressed(recoding, self.k, criteria, key=key)
         figures = self._figures(mixed.recoding, result, perf_counter() - began)
         return ChosenLevels(mixed.recoding, {**figures, "mixed": mixed.as_json()})
 
     def _chosen(
-        self, frequencies: Frequencies, share: float, progress: Progress | None
+        self, frequencies: Frequencies, share: float, progress: Progress | None, key: bytes | None
     ) -> tuple[Recoding, Optimum | None]:
         """Choose, where at most a share of the rows may be suppressed."""
         if self.levels is not None:
             return self._fixed(frequencies, share), None
         if self.search is SearchMethod.MONDRIAN:
-            return self._cut_apart(frequencies, progress), None
+            return self._cut_apart(frequencies, progress, key), None
         if self.search is SearchMethod.DATAFLY:
             return self._raised(frequencies, share), None
         return self._optimal(frequencies, share, progress)
@@ -241,7 +243,7 @@ class Generalise(Recodes):
 
         return raise_until(frequencies, self.k, share, criteria=self.criteria(frequencies)).recoding
 
-    def _cut_apart(self, frequencies: Frequencies, progress: Progress | None) -> Recoding:
+    def _cut_apart(self, frequencies: Frequencies, progress: Progress | None, key: bytes | None) -> Recoding:
         from remedies.generalisation.mondrian_search import cut_apart
         from remedies.generalisation.representatives import is_numeric
 
@@ -250,7 +252,8 @@ class Generalise(Recodes):
             for domain in frequencies.domains
             if domain.column not in self.hierarchies and is_numeric(domain)
         ]
-        return cut_apart(frequencies, self.k, numeric=numeric, criteria=self.criteria(frequencies), progress=progress)
+        criteria = self.criteria(frequencies)
+        return cut_apart(frequencies, self.k, numeric=numeric, criteria=criteria, progress=progress, key=key)
 
     def _at(self, frequencies: Frequencies, levels: Any) -> Recoding:
         """Generalise to a node, and suppress what breaks a limit there."""
@@ -293,12 +296,12 @@ class Generalise(Recodes):
         }
 
 
-def _mixed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) -> Mixed | None:
+def _mixed(recoding: Recoding, k: int, criteria: Sequence[Criterion], key: bytes | None) -> Mixed | None:
     """Return as `mix_suppressed` does; None where too few classes hold."""
     from remedies.generalisation.suppression import mix_suppressed
 
     try:
-        return mix_suppressed(recoding, k, criteria)
+        return mix_suppressed(recoding, k, criteria, key=key)
     except Refused:
         return None
 

@@ -1,4 +1,4 @@
-"""Each value is kept with a probability, else drawn anew from all values that it could have been."""
+"""Each value is kept with a probability, else drawn again from all values that it could have been."""
 
 from __future__ import annotations
 

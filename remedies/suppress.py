@@ -41,7 +41,9 @@ class Suppress(Recodes):
             raise ValueError("'weights' goes with 'cells'")
         return self
 
-    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
+    def choose(
+        self, frequencies: Frequencies, *, progress: Progress | None = None, key: bytes | None = None
+    ) -> ChosenLevels:
         """Choose which rows, or which cells, are left out.
 
         Raises:
@@ -56,7 +58,7 @@ class Suppress(Recodes):
             recoding = blank_cells(frequencies, self.k, weights=self.weights, criteria=criteria, progress=progress)
         else:
             recoding = without_broken(frequencies, self.k, criteria=criteria)
-        mixed = mix_suppressed(recoding, self.k, criteria)
+        mixed = mix_suppressed(recoding, self.k, criteria, key=key)
         recoding = mixed.recoding
         if recoding.suppressed.all():
             raise Refused("no record would be left; name fewer columns, allow a smaller k, or generalise first")

@@ -13,16 +13,18 @@ from sources._contract import (
     Source,
     SourceError,
     TableNotFound,
+    TableRemoved,
     TimedOut,
     Unreachable,
 )
 from sources._deadline import reporting_stuck
-from sources._file_tables import delta_tables
+from sources._extras import MissingExtra, import_extra, require_extra
+from sources._file_tables import delta_tables, table_files
 from sources._identity import is_same_table, table_identity
-from sources._names import did_you_mean, nearest
+from sources._names import did_you_mean, is_misspelling, nearest
 from sources._open import dialect_of, one_connection, open_source
-from sources._spec import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, path_in_url
-from sources.expressions import engine_function
+from sources._spec import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, is_file, path_in_url
+from sources.expressions import engine_function, is_engine_type
 from sources.moments import Moment, as_moment
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "CsvOptions",
     "FileTimes",
     "IcebergCatalog",
+    "MissingExtra",
     "Moment",
     "NotTemporal",
     "PermissionDenied",
@@ -40,6 +43,7 @@ __all__ = [
     "SourceError",
     "SourceSpec",
     "TableNotFound",
+    "TableRemoved",
     "TimedOut",
     "Unreachable",
     "as_moment",
@@ -47,11 +51,17 @@ __all__ = [
     "dialect_of",
     "did_you_mean",
     "engine_function",
+    "import_extra",
+    "is_engine_type",
+    "is_file",
+    "is_misspelling",
     "is_same_table",
     "nearest",
     "one_connection",
     "open_source",
     "path_in_url",
     "reporting_stuck",
+    "require_extra",
+    "table_files",
     "table_identity",
 ]

@@ -1,7 +1,7 @@
 """Tables that DuckDB reads as Arrow data, made when they are first asked for; nothing is written.
 
 DuckDB hands what a statement needs to Arrow: its columns, and comparisons of columns with constants. To DuckDB NaN is
-greater than every number, to Arrow it compares with none: columns of floating point numbers are compared by DuckDB.
+greater than every number, to Arrow it compares with none: DuckDB compares floats itself (`sources._floats`).
 """
 
 from abc import abstractmethod
@@ -21,6 +21,8 @@ from pyarrow.fs import FileSystem
 from sources._contract import QueryFailed, SourceError, Unreachable
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
+from sources._floats import hidden
+from sources._names import quote_name
 from sources._spec import SourceSpec
 
 _STREAM: Final = "tablewatch_stream"
@@ -73,28 +75,22 @@ class ArrowTables(DuckdbSource):
         ]
         rows = " UNION ALL ".join(parts)
         if entry.schema:
-            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_quoted(entry.schema)}")
-            self._connection.execute(f"CREATE VIEW {_quoted(entry.schema)}.{_quoted(entry.table)} AS {rows}")
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote_name(entry.schema)}")
+            self._connection.execute(f"CREATE VIEW {quote_name(entry.schema)}.{quote_name(entry.table)} AS {rows}")
         if entry.bare:
-            self._connection.execute(f"CREATE VIEW {_quoted(entry.table)} AS {rows}")
+            self._connection.execute(f"CREATE VIEW {quote_name(entry.table)} AS {rows}")
         return self._backend.table(entry.table, database=None if entry.bare else entry.schema)
 
     def _select(self, name: str, data: pa.Table | ds.Dataset | pa.RecordBatchReader) -> str:
         """Register data, and return a query of its rows."""
         if isinstance(data, pa.RecordBatchReader):
             self._connection.register(_STREAM, data)
-            self._connection.execute(f"CREATE TEMP TABLE {_quoted(name)} AS FROM {_STREAM}")
+            self._connection.execute(f"CREATE TEMP TABLE {quote_name(name)} AS FROM {_STREAM}")
             self._connection.unregister(_STREAM)
-            return f"FROM {_quoted(name)}"
+            return f"FROM {quote_name(name)}"
         self._connection.register(name, data)
-        columns = ", ".join(map(_column, data.schema))
-        return f"(FROM {_quoted(name)} SELECT {columns})"
-
-
-def _column(field: pa.Field) -> str:
-    """Return a column as DuckDB selects it; what it selects by a function is not compared by Arrow."""
-    name = _quoted(field.name)
-    return f"greatest({name}) AS {name}" if pa.types.is_floating(field.type) else name
+        replaced = hidden({field.name: field.type for field in data.schema})
+        return f"(FROM {quote_name(name)} SELECT *{f' REPLACE ({replaced})' if replaced else ''})"
 
 
 def parquet_dataset(schema: pa.Schema, files_at: FileSystem, files: Mapping[str, ds.Expression | None]) -> ds.Dataset:
@@ -124,7 +120,3 @@ def partition_expression(
         field = ds.field(name)
         facts += [(field >= least) | field.is_null(), (field <= greatest) | field.is_null()]
     return reduce(and_, facts) if facts else None
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -9,6 +9,7 @@ says what was tried in our words, plus the class of the driver's error.
     ├── PermissionDenied    connected, but not allowed to read
     ├── TimedOut            the query or the wait for a lock took longer than the source allows
     ├── TableNotFound       no such table; names near it are suggested
+    │   └── TableRemoved    it, or a file of it, was there as the look began; the next look tells whether it is
     ├── QueryFailed         the engine refused the statement
     └── NotTemporal         a column asked for its moments holds none
 """
@@ -47,6 +48,10 @@ class TimedOut(SourceError):
 
 class TableNotFound(SourceError):
     """The source has no such table."""
+
+
+class TableRemoved(TableNotFound):
+    """The table, or a file of it, was removed while it was read."""
 
 
 class QueryFailed(SourceError):
@@ -164,7 +169,7 @@ class Source(Protocol):
 
         Raises:
             TimedOut, PermissionDenied, Unreachable, QueryFailed: in our words, without a value. Unreachable means the
-                whole source; a file of many that went away since it was found is TableNotFound.
+                whole source; a file of many that went away since it was found is TableRemoved.
         """
 
     def pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:

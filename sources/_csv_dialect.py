@@ -7,7 +7,6 @@ with too many loses them.
 """
 
 import csv
-import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 import duckdb
 
+from sources._csv_encoding import PACKED_FAULTS, opened
 from sources._spec import CsvOptions
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
@@ -72,11 +72,10 @@ class Dialect:
 
 def _first(path: Path, delimiter: str, quote: str, skip: int) -> Sequence[str]:
     """Return the cells of the first line after `skip` lines."""
-    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
-        with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+        with opened(path, "utf-8-sig", errors="replace") as lines:
             return next(csv.reader(islice(lines, skip, None), delimiter=delimiter, quotechar=quote), [])
-    except (csv.Error, EOFError, gzip.BadGzipFile, TypeError):
+    except (csv.Error, *PACKED_FAULTS, TypeError):
         raise duckdb.InvalidInputException("not CSV") from None
 
 

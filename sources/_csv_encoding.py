@@ -4,8 +4,9 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final, cast
 
 _CHUNK: Final = 1 << 20
 _MARKS: Final = (
@@ -15,6 +16,9 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_MOST_TIMES: Final = 100
+_SMALL: Final = 256 * _CHUNK
+"""What a packed file may hold: so many times its size (CSV is packed to a tenth, rarely a thirtieth), or 256 MB."""
 UTF_8: Final = {"utf-8", "utf-8-sig"}
 """Encodings that DuckDB reads as they lie."""
 
@@ -76,16 +80,46 @@ def line_at(path: Path, encoding: str, characters: int) -> int:
 
 def opened(path: Path, encoding: str, errors: str = "strict") -> IO[str]:
     """Open a file, packed or not, as text with its line ends as they are."""
-    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    file: IO[str] = opener(path, "rt", encoding=encoding, errors=errors, newline="")
-    return file
+    return TextIOWrapper(opened_bytes(path), encoding=encoding, errors=errors, newline="")
 
 
 def opened_bytes(path: Path) -> IO[bytes]:
-    """Open a file, packed or not."""
-    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    file: IO[bytes] = opener(path, "rb")
-    return file
+    """Open a file, packed or not; reading more of a packed one than it may hold raises `CsvFault`."""
+    return cast("IO[bytes]", _Unpacked(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
+def check_size(path: Path) -> None:
+    """Read a packed file to its end, so that no other reader is kept busy by one that holds too much.
+
+    Raises:
+        CsvFault: it holds more than it may.
+    """
+    if path.name.lower().endswith(".gz"):
+        with opened_bytes(path) as file:
+            while file.read(_CHUNK):
+                pass
+
+
+class _Unpacked(gzip.GzipFile):
+    """The bytes that a packed file holds, up to a hundred times its size."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._most = max(_SMALL, _MOST_TIMES * path.stat().st_size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes."""
+        return self._within(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        """Return the next bytes, with one read of the file at most."""
+        return self._within(super().read1(size))
+
+    def _within(self, data: bytes) -> bytes:
+        if self.tell() > self._most:
+            reason = f"more than {_MOST_TIMES} times as many bytes, unpacked, as the file has"
+            raise CsvFault(reason, "unpack it before, if that is right")
+        return data
 
 
 PACKED_FAULTS: Final = (EOFError, gzip.BadGzipFile, zlib.error)

@@ -1,8 +1,9 @@
 """Find the columns of CSV files of which DuckDB would change values in silence.
 
 Whole numbers beyond 64 bits are floating point to it, in which neighbours are one number: keys would seem to occur
-twice, and persons to be alike. They are read as decimals, or as texts where no decimal holds their digits. Times of
-which only some have an offset are times of UTC to it. They are read as texts, which checks do not take for times.
+twice, and persons to be alike. They are read as decimals, or as texts where no decimal holds their digits. Codes that
+look like numbers, such as 0x10 and 1e3, would be alike too, and are read as texts. Times of which only some have an
+offset are times of UTC to it. They are read as texts, which checks do not take for times.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -17,6 +18,9 @@ _SNIFFED_ROWS: Final = 20_480
 """Rows in which DuckDB looks for the type of a column."""
 _BEYOND_64_BITS: Final = float(2**63)
 _DIGITS: Final = 38
+_WHOLE: Final = "^[+-]?[0-9]+$"
+_OTHER_BASE: Final = "^[+-]?0[bBoOxX]"
+_POWER: Final = "^[0-9]+[eE][0-9]+$"
 _OFFSET: Final = ":[0-9:., ]*[-+A-Za-z]"
 """What follows the hour of a time with an offset or a zone; a date has a sign, but no colon before it."""
 
@@ -42,12 +46,15 @@ def types_that_keep_values(
     floats = [name for name in others if view[name].type().is_floating()]
     long = [name for name, is_long in _each(connection, view.limit(_SNIFFED_ROWS), floats, _seems_long) if is_long]
     zoned = [name for name in others if _is_zoned(view[name].type()) and not zones_declared]
-    if not long and not zoned:
+    numbers = [name for name in others if name in floats or view[name].type().is_integer()]
+    if not numbers and not zoned:
         return {}
-    texts = read(types=dict.fromkeys([*long, *zoned], "VARCHAR"))
+    texts = read(types=dict.fromkeys([*numbers, *zoned], "VARCHAR"))
     types = {name: "VARCHAR" for name, unsure in _each(connection, texts, zoned, _lacks_offset) if unsure}
+    codes = _each(connection, texts.limit(_SNIFFED_ROWS), numbers, _holds_codes)
+    types |= {name: "VARCHAR" for name, are_codes in codes if are_codes}
     for name, digits in _each(connection, texts, long, _most_digits):
-        if digits is not None:
+        if digits is not None and name not in types:
             types[name] = f"DECIMAL({_DIGITS}, 0)" if digits <= _DIGITS else "VARCHAR"
     return types
 
@@ -70,12 +77,21 @@ def _each(
         yield from zip(names, values or (), strict=True)
 
 
+def _holds_codes(column: Any) -> ir.BooleanScalar:
+    """Check for whole numbers of another base, beside powers of ten, or that differ in spaces around them alone."""
+    text = column.strip()
+    is_power, is_whole = text.re_search(_POWER), text.re_search(_WHOLE)
+    with_powers = (is_power | is_whole).all() & is_power.any() & is_whole.any()
+    with_spaces = is_whole.all() & (column.nunique() > text.nunique())
+    return text.re_search(_OTHER_BASE).any() | with_powers | with_spaces
+
+
 def _seems_long(column: Any) -> ir.BooleanScalar:
     return (column % 1 == 0).all() & (column.abs().max() >= _BEYOND_64_BITS)
 
 
 def _most_digits(column: Any) -> ir.IntegerScalar:
     """Return the most digits of its whole numbers; NULL where a value is none."""
-    is_whole = column.strip().re_search(r"^[+-]?[0-9]+$")
+    is_whole = column.strip().re_search(_WHOLE)
     digits = column.re_replace(r"[^0-9]", "").length()
     return is_whole.all().ifelse(digits.max(), None)

@@ -12,15 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import sqlglot
 from ibis.backends.sql import SQLBackend
+from ibis.backends.sql.datatypes import DuckDBType, PostgresType, SqlglotType
 from ibis.common.exceptions import IbisError
 from ibis.common.exceptions import TableNotFound as NoSuchTable
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from sources._columns import Columns, plain_columns
 from sources._contract import NOTHING_TOLD, QueryFailed, ReadVolume, RowEstimate, TableNotFound, Unreachable
@@ -57,6 +61,7 @@ class EngineSource(ABC):
 
     dialect: str
     types_declared = True
+    _is_own_backend = True
 
     def __init__(self, spec: SourceSpec) -> None:
         self.name = spec.name
@@ -72,6 +77,8 @@ class EngineSource(ABC):
         """Connect, read-only."""
         with ExitStack() as closing:
             self._open_backend = self._open(closing)
+            if self._is_own_backend:
+                name_own_types(self._open_backend)
             self._closing = closing.pop_all()
         return self
 
@@ -248,8 +255,8 @@ def refuse_other_words(sql: str, source: str) -> None:
         raise _refused(source)
 
 
-def refuse_other_statements(sql: str, *, dialect: str, source: str) -> None:
-    """Parse a statement and refuse all but one query that writes nowhere; for engines whose session may write.
+def refuse_other_statements(sql: str, *, dialect: str, source: str) -> exp.Query:
+    """Return the tree of a statement; refuse all but one query that writes nowhere: the session may write.
 
     Raises:
         QueryFailed: it is something else, or cannot be parsed.
@@ -262,6 +269,7 @@ def refuse_other_statements(sql: str, *, dialect: str, source: str) -> None:
     results = [statement for statement in statements if statement is not None]
     if len(results) != 1 or not isinstance(results[0], exp.Query) or any(results[0].find_all(*_WRITES)):
         raise _refused(source)
+    return results[0]
 
 
 def _refused(source: str) -> QueryFailed:
@@ -297,3 +305,65 @@ class UnlistedSource(EngineSource):
         Raises:
             ibis.common.exceptions.TableNotFound: there is none.
         """
+
+
+class OwnType(dt.Unknown):  # type: ignore[misc]  # Ibis has no types
+    """A type that only its engine knows; `raw_type` is its name there.
+
+    Ibis keeps such a type as a syntax tree, or fails while it reads the name, and then no column of the table can be
+    read (ADR 60).
+    """
+
+    def __str__(self) -> str:
+        """Return the name by which the engine, a configuration and the store know it."""
+        return str(self.raw_type)
+
+
+def name_own_types(backend: SQLBackend) -> None:
+    """Let a backend that is only ours read the types of columns so."""
+    kind: Any = type(backend.compiler)
+    backend.compiler = _compiler_of(kind)()
+
+
+@cache
+def _compiler_of(kind: Any) -> Any:
+    # operations of `kind` are inherited; Ibis would put its own in place of those that a backend of ours mended
+    own = {"__slots__": (), "UNSUPPORTED_OPS": (), "SIMPLE_OPS": {}, "type_mapper": _mapper_of(kind.type_mapper)}
+    return type(kind.__name__, (kind,), own)
+
+
+@cache
+def _mapper_of(kind: type[SqlglotType]) -> type[SqlglotType]:
+    """Return Ibis' types of an engine, of which those that it does not know have their own names."""
+
+    @cache  # sqlglot parses a type in a fifth of a millisecond, and a database has few types and many columns
+    def read_type(text: str, nullable: bool | None) -> dt.DataType:
+        try:
+            read = kind.from_string(text, nullable=nullable)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, IbisError, SqlglotError):
+            return OwnType(raw_type=text, nullable=nullable is not False)
+        return OwnType(raw_type=text, nullable=nullable is not False) if _is_unknown(read) else read
+
+    def from_string(_cls: type[SqlglotType], text: str, nullable: bool | None = None) -> dt.DataType:
+        return read_type(text, nullable)
+
+    def from_own(_cls: type[SqlglotType], own: OwnType) -> exp.DataType:
+        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=own.raw_type)
+
+    own = {"from_string": classmethod(from_string), "_from_ibis_OwnType": classmethod(from_own)}
+    return type(kind.__name__, (kind,), own)
+
+
+def _is_unknown(kind: dt.DataType) -> bool:
+    """Check whether a type, or a part of it, is one that Ibis does not know."""
+    if isinstance(kind, dt.Struct):
+        return any(map(_is_unknown, kind.types))
+    if isinstance(kind, dt.Map):
+        return _is_unknown(kind.key_type) or _is_unknown(kind.value_type)
+    return _is_unknown(kind.value_type) if isinstance(kind, dt.Array) else isinstance(kind, dt.Unknown)
+
+
+def is_engine_type(text: str) -> bool:
+    """Check whether a name of a type is none that Ibis has a name of its own for, as it has int64 for BIGINT."""
+    kinds = (DuckDBType, PostgresType)
+    return all(isinstance(_mapper_of(kind).from_string(text), OwnType) for kind in kinds)

@@ -9,7 +9,8 @@ from time import strptime
 from typing import Final
 
 from sources._contract import Unreachable
-from sources._spec import FileTimes, SourceSpec
+from sources._names import quote_name, quote_text
+from sources._spec import FileTimes, SourceSpec, is_file
 
 FILE_TIME: Final = "file_time"
 """The column that says when the file of a row was there."""
@@ -33,19 +34,11 @@ def check_periods(source: str, stems: Iterable[str], times: FileTimes) -> None:
 
 def with_file_times(view: str, rows: str, times: FileTimes) -> str:
     """Return the statement that makes a view of rows, which have the path of their file, with the time of the file."""
-    name = f"regexp_replace(parse_filename({_name(FILE_OF_ROW)}), {_text(_ENDING)}, '')"
-    begin = f"CAST(strptime({name}, {_text(times.name)}) AS TIMESTAMP)"
+    name = f"regexp_replace(parse_filename({quote_name(FILE_OF_ROW)}), {quote_text(_ENDING)}, '')"
+    begin = f"CAST(strptime({name}, {quote_text(times.name)}) AS TIMESTAMP)"
     time = f"{begin} + to_microseconds({round(times.after.total_seconds() * 1_000_000)})"
-    columns = f"* EXCLUDE ({_name(FILE_OF_ROW)}), {time} AS {_name(FILE_TIME)}"
-    return " ".join(("CREATE OR REPLACE TEMPORARY VIEW", _name(view), "AS SELECT", columns, "FROM", _name(rows)))
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    columns = f"* EXCLUDE ({quote_name(FILE_OF_ROW)}), {time} AS {quote_name(FILE_TIME)}"
+    return f"CREATE OR REPLACE TEMPORARY VIEW {quote_name(view)} AS FROM {quote_name(rows)} SELECT {columns}"
 
 
 _CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -87,7 +80,7 @@ def find_files(spec: SourceSpec) -> Sequence[Path]:
     """Return the files that a glob finds, in the order of their names."""
     pattern = spec.files or ""
     exact = spec.base / pattern
-    if exact.is_file():
+    if is_file(exact):
         return [exact] if endings_of(exact.name) else []
     return sorted(
         spec.base / match
@@ -125,3 +118,11 @@ def stem_of(name: str) -> str:
     """Return a file's name without its ending, of one or two parts."""
     ending = max((end for end in (*_CSV, *PARQUET) if name.lower().endswith(end)), key=len)
     return name[: -len(ending)]
+
+
+def table_files(spec: SourceSpec, relation: str) -> Sequence[Path]:
+    """Return the files that a table is read from, without reading them; none where none is found."""
+    results = find_files(spec)
+    if spec.table is not None:
+        return results
+    return [path for path in results if stem_of(path.name).casefold() == relation.casefold()]

@@ -28,6 +28,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sources._contract import Source, SourceError
 from sources._file_tables import delta_tables
+from sources._names import quote_text
 from sources._open import open_source
 from sources._spec import IcebergCatalog, SourceSpec, scheme_of
 
@@ -140,7 +141,7 @@ def _of_files(paths: Iterable[Path | str]) -> Iterator[str]:
 
 def _files_of(spec: SourceSpec, relation: str) -> Iterable[Path | str]:
     """Return the files of a table; where none is there, the words of the source with the table's name."""
-    from sources.files import table_files
+    from sources._file_tables import table_files
 
     return table_files(spec, relation) or [spec.base / (spec.files or "") / relation]
 
@@ -231,14 +232,14 @@ def _selected(sql: str, scheme: str) -> tuple[set[str], set[str]]:
 
 
 def _matching(text: str) -> Iterable[str]:
-    from sources.files import table_files
+    from sources._file_tables import table_files
 
     return map(str, table_files(SourceSpec(name="view", base=Path.cwd(), files=text, table="view"), "view"))
 
 
 def _of_postgresql(spec: SourceSpec, relation: str) -> Iterator[str]:
     """Yield the marks that the server itself gives: they are the same under each of its addresses."""
-    text = "'" + relation.replace("'", "''") + "'"
+    text = quote_text(relation)
     with suppress(SourceError), open_source(spec) as source:
         behind = [row["oid"] for row in source.fetch(_BEHIND.format(name=text))]
         (database,) = source.fetch(_DATABASE)

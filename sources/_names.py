@@ -1,5 +1,6 @@
-"""Suggest the name that was probably meant."""
+"""Names in SQL, and the name that was probably meant."""
 
+import glob
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
@@ -7,6 +8,22 @@ from typing import Final
 _LIKENESS: Final = 0.6
 """Of `difflib`, 0 to 1: what is less like a name is not compared letter by letter."""
 _SHORTEST_PART: Final = 3
+_LONG: Final = 7
+
+
+def quote_name(name: str) -> str:
+    """Return a name as an identifier of DuckDB."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quote_paths(paths: Iterable[str]) -> str:
+    """Return paths as a list of DuckDB, in which no letter of a path is a wildcard."""
+    return f"[{', '.join(quote_text(glob.escape(path)) for path in paths)}]"
 
 
 def did_you_mean(text: str, names: Iterable[str]) -> str:
@@ -24,6 +41,11 @@ def nearest(text: str, names: Iterable[str], *, most: int) -> list[str]:
     folded = {name.casefold(): name for name in names}
     near = get_close_matches(text.casefold(), folded, n=max(most, 10), cutoff=_LIKENESS)
     return [folded[item] for item in near if _may_mean(text.casefold(), item)][:most]
+
+
+def is_misspelling(text: str, names: Iterable[str]) -> bool:
+    """Check whether a word is a known one but for one letter, or two of seven and more."""
+    return any(_wrong_letters(text, name) <= (1 if len(text) < _LONG else 2) for name in names)
 
 
 def _may_mean(text: str, name: str) -> bool:

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Final
 
 from sources._contract import Source, Unreachable
+from sources._extras import missing_extra
 from sources._spec import SourceSpec, scheme_of
 
 _IMPORTING: Final = Lock()
@@ -24,13 +25,6 @@ _MODULES: Final = {
 """The module of a source by the scheme of its URL."""
 _DECLARED: Final = ("files", "delta", "iceberg", "spark")
 """Kinds that are declared by a key of their name, which is that of their module."""
-_EXTRAS: Final = {
-    "psycopg": "postgres",
-    "MySQLdb": "mysql",
-    "pyspark": "spark",
-    "deltalake": "delta",
-    "pyiceberg": "iceberg",
-}
 _DIALECTS: Final = {"sqlite": "sqlite", "duckdb_file": "duckdb", "postgresql": "postgres", "mysql": "mysql"}
 
 
@@ -82,10 +76,8 @@ def _unconnected(spec: SourceSpec) -> Source:
         with _IMPORTING:
             return _of_its_kind(spec) if spec.frames is None else _of_frames(spec)
     except ImportError as error:
-        missing = (error.name or "its driver").split(".")[0]
-        extra = f"tablewatch[{_EXTRAS[missing]}]" if missing in _EXTRAS else missing
-        text = f"source '{spec.name}' needs {missing}, which cannot be imported; install '{extra}'"
-        raise Unreachable(text) from None
+        reason = missing_extra(error) or f"{error.name or 'its driver'} cannot be imported; install it"
+        raise Unreachable(f"source '{spec.name}' cannot be opened: {reason}") from None
 
 
 def dialect_of(spec: SourceSpec) -> str:
@@ -102,6 +94,8 @@ def _scheme(spec: SourceSpec) -> str:
 
 
 def _of_its_kind(spec: SourceSpec) -> Source:
+    if spec.unset is not None:
+        raise Unreachable(f"source '{spec.name}' cannot be opened: {spec.unset}")
     if spec.external:
         raise Unreachable(
             f"source '{spec.name}' is external: nothing is read from it; give it a url to read its tables"

@@ -3,7 +3,7 @@
 Of several files, DuckDB takes a type that holds all of a column somehow: of whole numbers and floats it makes floats,
 in which neighbours are one number; of decimals it drops the digits behind the point; a time without a zone becomes one
 of UTC. A decimal of more than 38 digits is a float to it even in one file. Here a column keeps its values, or the
-statement that reads it fails and says why; the other columns can be read.
+statement that reads it fails and says why; the other columns can be read. For NaN see `sources._floats`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ibis.backends.sql.datatypes import DuckDBType
 
+from sources._floats import hide_from_statistics
+from sources._names import quote_name, quote_paths, quote_text
 from sources._together import schemas_of
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
 
 _MOST_DIGITS: Final = 38
-_WIDE: Final = "SELECT DISTINCT name FROM parquet_schema(?) WHERE precision > ?"
 _MIXED: Final = "has several number types in its files, and no one type holds all values; write the files with one type"
 _TOO_WIDE: Final = f"has decimals of more than {_MOST_DIGITS} digits, which DuckDB reads as floating point numbers"
 
@@ -60,15 +61,15 @@ class ParquetReader:
         selects = []
         for at, part in enumerate(parts):
             columns = ", ".join(self._columns(name, part, types, wide))
-            selects.append(f"(FROM {_quoted(_part(name, at))} SELECT {columns})")
+            selects.append(f"(FROM {quote_name(_part(name, at))} SELECT {columns})")
         union = " UNION ALL BY NAME ".join(selects)
-        self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(name)} AS {union}")
+        self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {quote_name(name)} AS {union}")
         return self._backend.table(name)
 
     def is_readable(self, path: str) -> bool:
         """Return whether a file is Parquet and whole, as far as its last bytes tell."""
         try:
-            self._connection.execute("SELECT count(*) FROM parquet_schema(?)", [glob.escape(path)])
+            self._connection.execute(f"FROM parquet_schema({quote_paths([path])}) SELECT count(*)")
         except duckdb.Error:
             return False
         return True
@@ -78,11 +79,13 @@ class ParquetReader:
         return self._faults.get(str(error))
 
     def _read(self, name: str, paths: Sequence[str], options: Mapping[str, Any]) -> ir.Table:
-        return self._backend.read_parquet([glob.escape(path) for path in paths], table_name=name, **options)
+        rows = self._backend.read_parquet([glob.escape(path) for path in paths], table_name=name, **options)
+        return hide_from_statistics(self._connection, rows)
 
     def _wide_decimals(self, paths: Sequence[str], view: ir.Table) -> Collection[str]:
         """Return the columns that hold decimals of more digits than DuckDB has."""
-        names = self._connection.execute(_WIDE, [[glob.escape(path) for path in paths], _MOST_DIGITS]).fetchall()
+        wide = f"FROM parquet_schema({quote_paths(paths)}) SELECT DISTINCT name WHERE precision > {_MOST_DIGITS}"
+        names = self._connection.execute(wide).fetchall()
         return {name for (name,) in names if name in view.columns and view[name].type().is_floating()}
 
     def _columns(
@@ -90,7 +93,7 @@ class ParquetReader:
     ) -> Iterator[str]:
         """Yield SQL for each column of a part, of the type that it has in the table."""
         for column, own in part.schema().items():
-            quoted, kind = _quoted(column), types[column]
+            quoted, kind = quote_name(column), types[column]
             text = DuckDBType.to_string(kind)
             if column in wide:
                 fault = self._error(name, column, _TOO_WIDE)
@@ -108,8 +111,7 @@ class ParquetReader:
         """Return SQL that fails where it is evaluated."""
         text = f"column '{column}' of '{name}' {text}"
         self._faults[f"Invalid Input Error: {text}"] = text
-        quoted = text.replace("'", "''")
-        return f"error('{quoted}')"
+        return f"error({quote_text(text)})"
 
 
 def _exact_types(parts: Sequence[ir.Table]) -> Mapping[str, dt.DataType]:
@@ -139,10 +141,6 @@ def _exact_type(kinds: Collection[dt.DataType]) -> dt.DataType | None:
 
 def _part(name: str, at: int) -> str:
     return f"{name}\x1f{at}"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def newest_of(files: Iterable[Path], column: str, check_time: Callable[[], None]) -> date | None:

@@ -4,11 +4,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from os import R_OK, access
+from os.path import lexists
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from sources._contract import Unreachable
+from sources._contract import PermissionDenied, Unreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class SourceSpec:
     `blind`: how a table is read does not depend on what is in it: the cells of CSV are texts, in the dialect that is
     declared or that the header shows; what folders such as `city=Oslo` say are texts too; and a column of SQLite
     without a declared type has none.
+    `unset`: what is missing to open it, a variable or a file; the place still names it.
     `memory_limit` and `threads` bound DuckDB. Neither `url` nor `spark` is in the repr: they may hold a password.
 
     Raises:
@@ -93,6 +96,7 @@ class SourceSpec:
     lock_timeout: timedelta = timedelta(seconds=5)
     memory_limit: str = "2GB"
     threads: int | None = None
+    unset: str | None = None
 
     def __post_init__(self) -> None:
         places = (self.files, self.delta, self.iceberg, self.url, self.spark, self.frames)
@@ -101,6 +105,14 @@ class SourceSpec:
         if self.table is not None and self.files is None:
             raise ValueError(f"source '{self.name}': 'table' goes with 'files' only")
 
+    @property
+    def place(self) -> str:
+        """Return where its tables lie, without the credentials of an address."""
+        catalogue = None if self.iceberg is None else self.iceberg.uri
+        address = urlsplit(self.url or self.spark or catalogue or "")
+        server = (address.scheme, address.netloc.rpartition("@")[2], address.path.partition(";")[0])
+        return repr((server, str(self.base), self.files, self.delta, self.iceberg, self.table))
+
 
 def scheme_of(url: str) -> str:
     """Return what stands before `://`, empty if nothing does; the rest may be anything and is not looked at."""
@@ -108,9 +120,32 @@ def scheme_of(url: str) -> str:
     return match[1].lower() if match else ""
 
 
+def login_in_words(url: str, *, user: str | None, host: str | None) -> str:
+    """Return `; user 'crm', host 'db.example.org'` for the message of a refused connection.
+
+    Nothing where an `@` stands anywhere but before the host: a password that is not quoted may hold it, and a part of
+    that password be taken for the host.
+    """
+    try:
+        is_plain = url.count("@") == urlsplit(url).netloc.count("@") <= 1
+    except ValueError:
+        is_plain = False
+    parts = {"user": user, "host": host} if is_plain else {}
+    text = ", ".join(f"{name} '{value}'" for name, value in parts.items() if value)
+    return f"; {text}" if text else ""
+
+
 def path_in_url(path: str) -> str:
     """Return a path as it stands in a URL; letters that are not ASCII stay readable."""
     return "".join(quote(letter) if letter.isascii() else letter for letter in path)
+
+
+def is_file(path: Path) -> bool:
+    """Check whether a path leads to a file; one that no file system takes, such as of 256 letters, does not."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def file_of(spec: SourceSpec, url: str | None = None) -> Path:
@@ -120,6 +155,7 @@ def file_of(spec: SourceSpec, url: str | None = None) -> Path:
 
     Raises:
         Unreachable: it names no file, or a missing one; it is never created.
+        PermissionDenied: this user may not read it.
     """
     parts = urlsplit(url or spec.url or "")
     if parts.netloc or parts.query or parts.fragment or not parts.path.strip("/"):
@@ -127,7 +163,11 @@ def file_of(spec: SourceSpec, url: str | None = None) -> Path:
         expected = f"{parts.scheme}:///FOLDER/FILE, without host and options, {marks}"
         raise Unreachable(f"source '{spec.name}': its URL has no file path; expected {expected}")
     path = spec.base / unquote(parts.path.removeprefix("/"))
-    if not path.is_file():
-        text = "is not a file" if path.exists() else "does not exist"
+    if not is_file(path):
+        text = "is not a file" if lexists(path) else "does not exist"
         raise Unreachable(f"source '{spec.name}': '{path}' {text}; expected an existing database file")
+    if not access(path, R_OK):
+        raise PermissionDenied(
+            f"source '{spec.name}': '{path}' cannot be read: permission denied; check the permissions of the file"
+        )
     return path.resolve()

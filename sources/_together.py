@@ -21,6 +21,8 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
 from sources._csv_dialect import Dialect
+from sources._floats import hide_from_statistics
+from sources._names import quote_paths
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,7 +32,7 @@ Form: TypeAlias = Dialect | str
 """How a file is written: the dialect of CSV, or what is the same for Parquet files of the same columns and types."""
 _SCHEMAS: Final = """
 SELECT file_name, md5(string_agg(concat_ws(chr(31), name, type, type_length, repetition_type, num_children,
-  converted_type, scale, precision, logical_type), chr(30))) FROM parquet_schema(?) GROUP BY ALL
+  converted_type, scale, precision, logical_type), chr(30))) FROM parquet_schema({}) GROUP BY ALL
 """
 _FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31)  # noqa: DTZ001 - wall clocks
 
@@ -48,7 +50,7 @@ def schemas_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> S
     """
     if len(paths) == 1:
         return [""]
-    results = dict(connection.execute(_SCHEMAS, [[glob.escape(path) for path in paths]]).fetchall())
+    results = dict(connection.execute(_SCHEMAS.format(quote_paths(paths))).fetchall())
     return [results.get(path, path) for path in paths]
 
 
@@ -88,7 +90,7 @@ def read_together(
         if isinstance(form, Dialect):
             parts.append(backend.read_csv(paths, table_name=view, **csv_options, **hive, **form.options))
         else:
-            parts.append(backend.read_parquet(paths, table_name=view, **hive))
+            parts.append(hide_from_statistics(backend.con, backend.read_parquet(paths, table_name=view, **hive)))
     return parts[0] if len(parts) == 1 else together_by_name(parts)
 
 

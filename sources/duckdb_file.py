@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
 from ibis.backends.sql import SQLBackend
+from ibis.common.exceptions import TableNotFound as NoSuchTable
 
 from sources._contract import PermissionDenied, Source, SourceError, Unreachable
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
+from sources._names import quote_name
 from sources._spec import file_of
 
 _RETRY_S: Final = 0.1
@@ -46,6 +51,19 @@ class DuckdbFile(DuckdbSource):
             "FROM information_schema.tables WHERE table_catalog = current_database()"
         )
         return (CatalogueEntry(*row) for row in result.cells)
+
+    def _describe(self, entry: CatalogueEntry) -> ir.Table:
+        """Return a table as Ibis does, in a fifth of the time: Ibis has DuckDB make an Arrow table of its columns."""
+        try:
+            place = ".".join(map(quote_name, (entry.catalog, entry.schema, entry.table)))
+            rows = self._connection.execute(f"DESCRIBE {place}").fetchall()
+        except duckdb.CatalogException as error:
+            raise NoSuchTable(entry.table) from error
+        read_type = self._backend.compiler.type_mapper.from_string
+        schema = ibis.schema({name: read_type(kind, nullable=null == "YES") for name, kind, null, *_ in rows})
+        namespace = ops.Namespace(catalog=entry.catalog, database=entry.schema)
+        table: ir.Table = ops.DatabaseTable(entry.table, schema, self._backend, namespace).to_expr()
+        return table
 
     def _why(self, path: Path, error: duckdb.Error) -> SourceError:
         if _is_locked(error):

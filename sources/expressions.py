@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LazyModule", "dt", "engine_function", "ibis", "ir", "ops"]
+__all__ = ["LazyModule", "dt", "engine_function", "ibis", "ir", "is_engine_type", "ops"]
 
 
 class LazyModule(ModuleType):
@@ -43,6 +43,13 @@ def engine_function(name: str, takes: Sequence[str | dt.DataType], gives: str | 
     Asked again, it gives the same one: two would not be equal, and equal wants are measured once.
     """
     return _defined(name, tuple(takes), gives)
+
+
+def is_engine_type(name: str) -> bool:
+    """Check whether a type may be named so by an engine, and Ibis has no name of its own for it."""
+    from sources import _engine  # imports Ibis
+
+    return _engine.is_engine_type(name)
 
 
 @cache

@@ -7,8 +7,8 @@ for, so that a pass over one table of a large folder touches one file. CSV files
 
 import glob
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -20,11 +20,12 @@ from typing import Any, Final
 import duckdb
 import ibis.expr.types as ir
 from ibis.backends.duckdb import Backend
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, Unreachable
+from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TableRemoved, Unreachable
 from sources._csv_dialect import Dialect
-from sources._csv_encoding import PACKED_FAULTS, UTF_8, CsvFault, encoding_of
+from sources._csv_encoding import PACKED_FAULTS, UTF_8, CsvFault, check_size, encoding_of
 from sources._csv_text import (
     RAGGED,
     CsvLayout,
@@ -45,11 +46,10 @@ from sources._file_tables import (
     PARQUET,
     endings_of,
     files_by_table,
-    find_files,
     stem_of,
     with_file_times,
 )
-from sources._names import did_you_mean
+from sources._names import did_you_mean, quote_name, quote_text
 from sources._parquet import ParquetReader
 from sources._spec import SourceSpec
 from sources._together import group_alike, read_together, schemas_of
@@ -119,7 +119,7 @@ class Files(DuckdbSource):
         # Never Unreachable: one file that fails says nothing about the tables of the others.
         removed = [path for files in self._files.values() for path in files if not path.is_file()]
         if removed and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
-            return TableNotFound(self._error_text(f"'{removed[0].name}' was removed while checks were running", error))
+            return TableRemoved(self._error_text(f"'{removed[0].name}' was removed while checks were running", error))
         if (text_of_column := self._parquet.fault_of(error)) is not None:
             return QueryFailed(f"source '{self.name}': {text_of_column}")
         unreadable = isinstance(error, (duckdb.InvalidInputException, duckdb.ConversionException))
@@ -225,8 +225,8 @@ class Files(DuckdbSource):
         names = [f"{name}\x1f{place}" for place in range(len(parts))]
         for part, alike in zip(names, parts.values(), strict=True):
             self._csv_view(part, alike, options)
-        union = " UNION ALL BY NAME ".join(f"SELECT * FROM {_quoted(part)}" for part in names)  # noqa: S608 - quoted
-        self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(name)} AS {union}")
+        union = " UNION ALL BY NAME ".join(f"SELECT * FROM {quote_name(part)}" for part in names)  # noqa: S608 - quoted
+        self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {quote_name(name)} AS {union}")
         return self._backend.table(name)
 
     def _csv_file(self, path: Path) -> _CsvFile:
@@ -236,7 +236,7 @@ class Files(DuckdbSource):
             QueryFailed: it is no table, with the line.
         """
         csv = self._spec.csv
-        try:
+        with self._reading(path):
             text = read_text(path, csv, self._check_time)
             layout = find_layout(path, text, csv)
             if text.plain and csv.strict:
@@ -244,13 +244,20 @@ class Files(DuckdbSource):
             else:
                 copy = self._copy_path(path)
                 file = _CsvFile(path, text, layout, str(copy), rewrite(path, copy, text, layout, self._check_time))
+        return self._csv_files.setdefault(file.read, file)
+
+    @contextmanager
+    def _reading(self, path: Path) -> Iterator[None]:
+        """Name the file that cannot be read, or is no table, and the line."""
+        try:
+            yield
         except CsvFault as fault:
             raise self._csv_fault(path, fault) from None
         except PACKED_FAULTS as error:
             raise QueryFailed(self._error_text(f"'{path.name}' is truncated or not gzip-compressed", error)) from None
         except FileNotFoundError as error:
             message = f"'{path.name}' was removed while checks were running"
-            raise TableNotFound(self._error_text(message, error)) from None
+            raise TableRemoved(self._error_text(message, error)) from None
         except PermissionError as error:
             raise PermissionDenied(
                 self._error_text(f"'{path.name}' cannot be read: permission denied", error)
@@ -258,11 +265,11 @@ class Files(DuckdbSource):
         except OSError as error:
             failed = f"'{path.name}' cannot be read, or no disk space is left in '{self._copies.parent}' to rewrite it"
             raise QueryFailed(self._error_text(failed, error)) from None
-        return self._csv_files.setdefault(file.read, file)
 
     def _in_utf_8(self, path: Path) -> Path:
         """Return a file to be read blindly: as it lies, or copied from its encoding, with U+FFFD for wrong bytes."""
         if (encoding := encoding_of(path, self._spec.csv.encoding)) in UTF_8:
+            check_size(path)
             return path
         copy = self._copy_path(path)
         transcode(path, copy, encoding, self._check_time, errors="replace")
@@ -286,7 +293,9 @@ class Files(DuckdbSource):
             types |= self._texts(files, view, options)
             read = partial(self._backend.read_csv, paths, table_name=f"{name}\x1ftexts", **options)
             zones_declared = self._spec.csv.timestamp_format is not None
-            types |= types_that_keep_values(self._connection, view, read, but=types, zones_declared=zones_declared)
+            parts = (part for file in files for part in Path(file.read).parent.parts if "=" in part)
+            but = {*types, *(part.partition("=")[0] for part in parts)}  # whose values stand in no file
+            types |= types_that_keep_values(self._connection, view, read, but=but, zones_declared=zones_declared)
             return self._backend.read_csv(paths, table_name=name, types=types, **options) if types else view
         except duckdb.InvalidInputException:
             for file in files:
@@ -303,11 +312,11 @@ class Files(DuckdbSource):
         if not any(view[column].type().is_date() or view[column].type().is_timestamp() for column in view.columns):
             return {}
         settings = {key: value for key, value in options.items() if key in _SNIFFED}
-        names = ", ".join(f"{key} = ?" for key in settings)
+        form = "".join(f", {key} = {exp.convert(value).sql(self.dialect)}" for key, value in settings.items())
         csv, texts = self._spec.csv, {}
         for file in files:
-            statement = f"SELECT DateFormat, TimestampFormat, Columns FROM sniff_csv(?, {names})"  # noqa: S608 - our names
-            result = self._connection.execute(statement, [glob.escape(file.read), *settings.values()]).fetchone()
+            sniffed = f"FROM sniff_csv({quote_text(glob.escape(file.read))}{form})"
+            result = self._connection.execute(f"{sniffed} SELECT DateFormat, TimestampFormat, Columns").fetchone()
             date_format, timestamp_format, columns = result or (None, None, ())
             formats = {"DATE": (csv.date_format, date_format), "TIMESTAMP": (csv.timestamp_format, timestamp_format)}
             unsure = {kind for kind, (declared, form) in formats.items() if declared is None and _unsure(form)}
@@ -357,8 +366,11 @@ class Files(DuckdbSource):
             return read_together(self._backend, name, group_alike(files, files, schemas, in_folders=in_folders), {})
         dropped = {"header", "delim", "dateformat", "timestampformat"}
         options = {key: value for key, value in self._csv_options().items() if key not in dropped}
-        read = [self._in_utf_8(path) for path in files]
-        dialects = [Dialect.of(path, self._spec.csv) for path in read]
+        read, dialects = [], []
+        for path in files:
+            with self._reading(path):
+                read.append(self._in_utf_8(path))
+                dialects.append(Dialect.of(read[-1], self._spec.csv))
         return read_together(self._backend, name, group_alike(files, read, dialects, in_folders=in_folders), options)
 
     def _fitting(self, types: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
@@ -383,18 +395,6 @@ def _last(pattern: re.Pattern[str], text: str) -> str:
 def _unsure(form: str | None) -> bool:
     """Return whether a detected format does not begin with a year of four digits: 01/02/2026, 13.02.26."""
     return bool(form) and not str(form).startswith("%Y")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def table_files(spec: SourceSpec, relation: str) -> Sequence[Path]:
-    """Return the files that a table is read from, without reading them; none where none is found."""
-    results = find_files(spec)
-    if spec.table is not None:
-        return results
-    return [path for path in results if stem_of(path.name).casefold() == relation.casefold()]
 
 
 SOURCE: Final[type[Source]] = Files

@@ -24,6 +24,8 @@ from sources.ibis_url import IbisUrl
 class IbisTable(IbisUrl):
     """Ibis tables of one engine, by the name that each has here."""
 
+    _is_own_backend = False
+
     def _open(self, closing: ExitStack) -> SQLBackend:
         del closing
         backend = sql_backend(*self._tables.values())

@@ -4,8 +4,8 @@ What is known of such an engine is what Ibis knows. Nothing but a single SELECT 
 write, and no timeout is set here: give an account that may only read, and rely on the deadline of the worker.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 from types import TracebackType
 from typing import Any, Final
 
@@ -17,8 +17,9 @@ from ibis.util import backend_entry_points
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, Unreachable
 from sources._engine import FetchedRows, UnlistedSource, refuse_other_statements
+from sources._floats import hide_in_query
 from sources._names import did_you_mean
-from sources._spec import scheme_of
+from sources._spec import SourceSpec, scheme_of
 
 _PEP_249: Final = {"Error", "InterfaceError", "DatabaseError"}
 _OF_CLIENTS: Final = {"GoogleAPIError", "GoogleAuthError", "ClickHouseError", "TrinoConnectionError", "RpcError"}
@@ -30,6 +31,10 @@ class IbisUrl(UnlistedSource):
     """An engine by the URL that `ibis.connect` takes."""
 
     dialect = "ansi"  # until it is open: then the engine's own
+
+    def __init__(self, spec: SourceSpec) -> None:
+        super().__init__(spec)
+        self._relations: dict[str, Mapping[str, Any]] = {}
 
     def _open(self, closing: ExitStack) -> SQLBackend:
         with _ErrorTranslation(self._why_closed):
@@ -44,8 +49,19 @@ class IbisUrl(UnlistedSource):
         return self._backend.table(table, database=tuple(place) or None)
 
     def _run(self, sql: str) -> FetchedRows:
-        refuse_other_statements(sql, dialect=self.dialect, source=self.name)
+        query = refuse_other_statements(sql, dialect=self.dialect, source=self.name)
+        if self.dialect == "duckdb":
+            sql = hide_in_query(sql, query, self._types_of)
         return self._rows(self._backend.raw_sql(sql))
+
+    def _types_of(self, relation: str) -> Mapping[str, Any]:
+        """Return the types of what DuckDB can read from; none where it cannot be read by itself, as LATERAL."""
+        if relation not in self._relations:
+            self._relations[relation] = {}
+            with suppress(SourceError), _ErrorTranslation(self._why_failed):
+                columns = self._rows(self._backend.raw_sql(f"DESCRIBE FROM {relation}")).cells
+                self._relations[relation] = {name: kind for name, kind, *_ in columns}
+        return self._relations[relation]
 
     def _rows(self, result: Any) -> FetchedRows:
         """Read what `raw_sql` gave: a PEP 249 cursor, else what the clients of ClickHouse and BigQuery give."""

@@ -37,7 +37,7 @@ from pyiceberg.types import DateType, IntegerType, LongType, TimestampType, Time
 from sqlalchemy.exc import SQLAlchemyError
 
 from sources._arrow_tables import ArrowTables, parquet_dataset, partition_expression
-from sources._contract import PermissionDenied, QueryFailed, Source, TableNotFound, Unreachable
+from sources._contract import PermissionDenied, QueryFailed, Source, TableRemoved, Unreachable
 from sources._engine import CatalogueEntry
 from sources._spec import IcebergCatalog, file_of, path_in_url, scheme_of
 
@@ -132,7 +132,7 @@ class Iceberg(ArrowTables):
         except NoSuchNamespaceError as error:
             raise Unreachable(self._error_text("the catalogue has no such namespace", error)) from None
         except NoSuchTableError as error:
-            raise TableNotFound(self._error_text("the table was dropped while checks were running", error)) from None
+            raise TableRemoved(self._error_text("the table was dropped while checks were running", error)) from None
         except _DENIED as error:
             raise PermissionDenied(
                 self._error_text("the catalogue or a file of it refuses to be read", error)
@@ -142,7 +142,7 @@ class Iceberg(ArrowTables):
             raise Unreachable(self._error_text(text, error)) from None
         except FileNotFoundError as error:
             text = "a file of the snapshot is missing; it may have been removed while checks were running"
-            raise TableNotFound(self._error_text(text, error)) from None
+            raise TableRemoved(self._error_text(text, error)) from None
         except (ValidationError, NotImplementedError, pa.ArrowException) as error:
             text = "the table has a feature that cannot be read, or its metadata is incomplete"
             raise QueryFailed(self._error_text(text, error)) from None

@@ -46,6 +46,7 @@ _SQLITE_HASH: Final = "tablewatch_hash"
 
 _START: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - wall clocks are counted as they are written
 _FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)  # noqa: DTZ001 - as above
+_MICROSECONDS: Final = 6
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -86,6 +87,22 @@ def as_moment(column: ir.Column, dialect: str) -> Moment:
     if kind.is_date():
         return Moment(_naive(column.cast("timestamp"), dialect), never, None, aware=False)
     return Moment(column, never, None, aware=kind.timezone is not None)
+
+
+def within_years(time: ir.Scalar, dialect: str) -> ir.Scalar:
+    """Return a time of the years 1 to 9999, the first or last of them for one outside, which no driver can read.
+
+    DuckDB and PostgreSQL have such times, and infinity; other types and engines are returned as they are.
+    """
+    kind = time.type()
+    if dialect not in {"duckdb", "postgres"} or not (kind.is_timestamp() or kind.is_date()):
+        return time
+    if kind.is_timestamp() and (kind.scale or 0) > _MICROSECONDS:  # nanoseconds end in 2262, and have no year 1
+        return time
+    import ibis
+
+    first, last = (ibis.literal(end).cast(kind) for end in (_FIRST, _LAST))
+    return (time < first).ifelse(first, (time > last).ifelse(last, time))
 
 
 def microseconds(moment: Moment, dialect: str) -> ir.IntegerValue:

@@ -18,6 +18,7 @@ from MySQLdb.times import DateTime_or_None
 from sources._contract import PermissionDenied, QueryFailed, RowEstimate, Source, SourceError, TimedOut, Unreachable
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_statements
 from sources._mysql_backend import MySqlBackend, table_of
+from sources._spec import login_in_words
 
 _CATALOGUE: Final = """
 SELECT table_schema, table_name, table_schema = DATABASE() FROM information_schema.tables
@@ -86,7 +87,7 @@ class MySql(EngineSource):
         except ValueError as error:
             raise Unreachable(f"source '{self.name}': {error}") from None
         except MySQLdb.Error as error:
-            raise Unreachable(self._error_text(self._why_closed(error), error)) from None
+            raise Unreachable(self._error_text(f"{self._why_closed(error)}{self._login()}", error)) from None
         closing.callback(self._connection.close)
         with self._asking():
             mariadb = "MariaDB" in self._connection.get_server_info()
@@ -153,6 +154,11 @@ class MySql(EngineSource):
         query, lock = (f"{limit.total_seconds():g} s" for limit in (self.query_timeout, self._spec.lock_timeout))
         kind, text = _ERRORS.get(code, (QueryFailed, "the server refused the statement: error {code}"))
         return kind(self._error_text(text.format(query=query, lock=lock, code=code), error))
+
+    def _login(self) -> str:
+        url = self._spec.url or ""
+        parts, socket = urlsplit(url), dict(parse_qsl(urlsplit(url).query)).get("unix_socket")
+        return login_in_words(url, user=unquote(parts.username or ""), host=socket or parts.hostname or "127.0.0.1")
 
     def _why_closed(self, error: MySQLdb.Error) -> str:
         """Return why there is no connection; the server's text may name accounts, and is not passed on."""

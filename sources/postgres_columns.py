@@ -1,4 +1,4 @@
-"""Read the columns of a PostgreSQL table: a domain as the type below it, an enum as what it is.
+"""Read the columns of a PostgreSQL table: a domain as the type below it, an enum as what it is, money as a number.
 
 Ibis takes an enum that the search path shows for plain text and every domain for a type that it does not know. But the
 server lets a text beside an enum only if it is one of its labels, so whoever compares has to know.
@@ -28,6 +28,9 @@ SELECT attname, CASE typtype WHEN 'e' THEN NULL ELSE pg_catalog.format_type(oid,
 FROM typed WHERE typtype <> 'd' ORDER BY attnum
 """
 
+_MONEY: Final = "money"
+"""A type that compares with itself only; the server casts it to a number exactly."""
+
 
 class Enum(dt.String):  # type: ignore[misc]  # Ibis has no types
     """Text of which the engine knows every label. A cast to `string` makes it any text."""
@@ -43,8 +46,10 @@ def table_of(backend: Any, *, catalog: str, schema: str, name: str) -> ir.Table:
     Raises:
         psycopg.Error: the catalogue cannot be read.
     """
-    columns, type_of = {}, backend.compiler.type_mapper.from_string
+    columns, money, type_of = {}, [], backend.compiler.type_mapper.from_string
     for column, kind, nullable in backend.con.execute(_COLUMNS, (schema, name)).fetchall():
         columns[column] = Enum(nullable=nullable) if kind is None else type_of(kind, nullable=nullable)
+        money += [column] if kind == _MONEY else []
     place = ops.Namespace(catalog=catalog, database=schema)
-    return ops.DatabaseTable(name, schema=ibis.schema(columns), source=backend, namespace=place).to_expr()
+    table = ops.DatabaseTable(name, schema=ibis.schema(columns), source=backend, namespace=place).to_expr()
+    return table.mutate(**{column: table[column].cast(dt.Decimal()) for column in money}) if money else table

@@ -1,6 +1,7 @@
 """Tables of a PostgreSQL server, in one session that only reads and gives up in time. Needs the extra `[postgres]`."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
@@ -24,6 +25,7 @@ from sources._contract import (
     Unreachable,
 )
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
+from sources._spec import login_in_words
 from sources.postgres_columns import table_of
 
 _CATALOGUE: Final = """
@@ -44,6 +46,14 @@ FROM part JOIN pg_catalog.pg_class c USING (oid) LEFT JOIN pg_catalog.pg_stat_al
 WHERE c.relkind <> 'p'
 """
 """Of a table, or all partitions of one: rows, rows changed since ANALYZE, when that was, whether all were analyzed."""
+_IDENTIFIERS: Final = re.compile(r"\w+|(?<=\")[^\"]+(?=\")")
+_UNREADABLE: Final = """
+SELECT c.relname, a.attname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+WHERE c.relname = ANY (%s) AND a.attname = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped
+  AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
+  AND NOT pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')
+ORDER BY c.relname, a.attnum
+"""
 _SAMPLED: Final = 20
 """ANALYZE reads a sample of the pages; its number of rows is taken to be right within one part of so many."""
 _ROWS_READ: Final = """
@@ -73,6 +83,7 @@ class Postgresql(EngineSource):
     _watches_client = False
     _tells_rows = False
     _counts_from_zero = True
+    _refused_sql = ""
 
     def sqlalchemy_url(self) -> str | None:
         """Return a URL for psycopg with the same limits; None for several hosts, which SQLAlchemy spells otherwise."""
@@ -110,7 +121,7 @@ class Postgresql(EngineSource):
         try:
             self._connection = psycopg.connect(make_conninfo(self._url, **self._settings), autocommit=True)
         except (psycopg.Error, ValueError) as error:
-            raise Unreachable(self._error_text(self._why(str(error)), error)) from None
+            raise Unreachable(self._error_text(f"{self._why(str(error))}{self._login()}", error)) from None
         closing.callback(self._connection.close)
         self._connection.read_only = True  # every transaction begins READ ONLY, whatever a function set meanwhile
         with self._asking():
@@ -163,7 +174,11 @@ class Postgresql(EngineSource):
         """
         with self._connection.transaction(), self._connection.cursor() as cursor:
             counts_from_zero, self._counts_from_zero = self._counts_from_zero, not self._tells_rows
-            cursor.execute(sql, prepare=True)  # the protocol of prepared statements takes a single one
+            try:
+                cursor.execute(sql, prepare=True)  # the protocol of prepared statements takes a single one
+            except psycopg.errors.InsufficientPrivilege:
+                self._refused_sql = sql
+                raise
             yield cursor
             if self._tells_rows:
                 row = cursor.execute(_ROWS_READ, prepare=True).fetchone()
@@ -187,7 +202,33 @@ class Postgresql(EngineSource):
                 self._error_text("a value in the result cannot be read, such as the time -infinity", error)
             )
         kind, text = next((kind, text) for wrong, kind, text in _ERRORS if isinstance(error, wrong))
+        if kind is PermissionDenied and (columns := self._unreadable_columns()):
+            text = f"the user may not read {columns}; expected the right to SELECT"
+            return kind(self._error_text(text, error))
         return kind(self._error_text(text.format(query=query, lock=lock, state=error.sqlstate), error))
+
+    def _unreadable_columns(self) -> str:
+        """Return the columns that the refused statement names and that the account may not read; '' without one.
+
+        They are of tables of which it may read other columns.
+        """
+        sql, self._refused_sql = self._refused_sql, ""
+        if not sql:
+            return ""
+        words = sorted(set(_IDENTIFIERS.findall(sql)))
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            rows = cursor.execute(_UNREADABLE, (words, words)).fetchall()
+        return ", ".join(f"column '{column}' of table '{table}'" for table, column in rows)
+
+    def _login(self) -> str:
+        """Return user and host in words: those of the URL, else libpq's own."""
+        try:
+            given = conninfo_to_dict(self._url)
+        except psycopg.Error:
+            return ""
+        own = {item.keyword: item.val for item in psycopg.pq.Conninfo.get_defaults() if item.val is not None}
+        user, host = (str(given.get(name) or own.get(name.encode(), b"").decode()) for name in ("user", "host"))
+        return login_in_words(self._url, user=user, host=host)
 
     def _why(self, text: str) -> str:
         """Describe why there is no connection; the driver's text is only recognised, never passed on."""
@@ -200,6 +241,8 @@ class Postgresql(EngineSource):
             "refused": "connection refused: nothing is listening on the host and port",
             "does not exist": "the database does not exist",
             "too many": "too many connections",
+            "does not match host name": "the server's certificate is of another host name; see sslmode and host",
+            "certificate": "the server's certificate is not of an authority in sslrootcert; see sslmode",
             "SSL": "the encrypted connection failed; see sslmode",
         }
         names = (reason for sign, reason in reasons.items() if sign in text)

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from store._backup import Backup as Backup
     from store._backup import backup as backup
     from store._class_repository import Staged as Staged
+    from store._copy import COPY_STEPS as COPY_STEPS
+    from store._copy import Copied as Copied
+    from store._copy import cancel_copy as cancel_copy
+    from store._copy import copy_store as copy_store
     from store._counting import StoredCounts as StoredCounts
     from store._errors import LedgerBroken as LedgerBroken
     from store._errors import NotRecorded as NotRecorded
@@ -34,11 +38,14 @@ if TYPE_CHECKING:
     from store._errors import StoreError as StoreError
     from store._errors import StoreForeign as StoreForeign
     from store._errors import StoreHeld as StoreHeld
+    from store._errors import StoreMissing as StoreMissing
+    from store._errors import StoreMoved as StoreMoved
     from store._errors import StoreNewer as StoreNewer
     from store._errors import StoreUnavailable as StoreUnavailable
     from store._failpoint import FailPoint as FailPoint
     from store._failpoint import reached as reached
     from store._files import NO_LINKS as NO_LINKS
+    from store._files import last_file as last_file
     from store._files import lock_file as lock_file
     from store._files import store_file as store_file
     from store._incident_pages import IncidentPlace as IncidentPlace
@@ -49,8 +56,10 @@ if TYPE_CHECKING:
     from store._ledger_repository import DatedCharge as DatedCharge
     from store._ledger_repository import RequestHistory as RequestHistory
     from store._lock import DaemonLock as DaemonLock
+    from store._lock import announced_server as announced_server
     from store._lock import daemon_lock as daemon_lock
     from store._lock import lock_holder as lock_holder
+    from store._lock import server_address as server_address
     from store._notices import Changed as Changed
     from store._notices import Delivery as Delivery
     from store._notices import DeliveryState as DeliveryState
@@ -63,11 +72,14 @@ if TYPE_CHECKING:
     from store._notices import Silence as Silence
     from store._notices import Transition as Transition
     from store._open import open_store as open_store
+    from store._open import schema_problems as schema_problems
     from store._rebuild import Discrepancy as Discrepancy
     from store._release_ledger import ReleaseLedger as ReleaseLedger
     from store._release_ledger import RememberedPersons as RememberedPersons
     from store._restore import Restored as Restored
     from store._restore import restore as restore
+    from store._retention import CONFIRM as CONFIRM
+    from store._retention import Postponed as Postponed
     from store._retention import Pruned as Pruned
     from store._signature_key import signature_key as signature_key
     from store._store import Store as Store
@@ -104,28 +116,29 @@ _HOMES: Final = {
     "_accounts": "ApiToken Grant LoginLink SignInMethod WebRole WebSession WebUser",
     "_backup": "Backup backup",
     "_class_repository": "Staged",
+    "_copy": "COPY_STEPS Copied cancel_copy copy_store",
     "_counting": "StoredCounts",
     "_errors": (
         "LedgerBroken NotRecorded RowRefused StoreBusy StoreConflict StoreCorrupt StoreError StoreForeign StoreHeld "
-        "StoreNewer StoreUnavailable"
+        "StoreMissing StoreMoved StoreNewer StoreUnavailable"
     ),
     "_failpoint": "FailPoint reached",
-    "_files": "NO_LINKS lock_file store_file",
+    "_files": "NO_LINKS last_file lock_file store_file",
     "_incident_pages": "IncidentPlace IncidentSlice",
     "_incidents": "History",
     "_ledger": "StoredLedger",
     "_ledger_chain": "anchor_file",
     "_ledger_repository": "DatedCharge RequestHistory",
-    "_lock": "DaemonLock daemon_lock lock_holder",
+    "_lock": "DaemonLock announced_server daemon_lock lock_holder server_address",
     "_notices": (
         "Changed Delivery DeliveryState Disabled ExternalItem LastNotification LastingIncident MessageSubject Scope "
         "Silence Transition"
     ),
-    "_open": "open_store",
+    "_open": "open_store schema_problems",
     "_rebuild": "Discrepancy",
     "_release_ledger": "ReleaseLedger RememberedPersons",
     "_restore": "Restored restore",
-    "_retention": "Pruned",
+    "_retention": "CONFIRM Postponed Pruned",
     "_signature_key": "signature_key",
     "_store": "Store",
     "_transaction": "ReadTransaction WriteTransaction",

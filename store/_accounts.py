@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import CheckConstraint, Index, RowMapping, UniqueConstraint, delete, insert, or_, select, update
+from sqlalchemy import CheckConstraint, Index, RowMapping, UniqueConstraint, delete, insert, select, update
 
 from store._columns import STRICT, Row, blob, columns_of, json, line, one_of, time, word
 from store._errors import NotRecorded, StoreConflict
@@ -21,6 +21,7 @@ class WebRole(StrEnum):
     OWNER = "owner"
     STEWARD = "steward"
     ADMIN = "admin"
+    ASK = "ask"
 
 
 class WebUserRow(Row, table=True):
@@ -241,12 +242,6 @@ class AccountWriter(AccountReader):
     def end_session(self, digest: bytes) -> None:
         """End a session."""
         self._connection.execute(delete(_SESSION).where(_SESSION.c.digest == digest))
-
-    def forget_expired(self, *, now: datetime, idle_since: datetime) -> None:
-        """Delete sessions and links that hold no more."""
-        over = or_(_SESSION.c.expires_at <= now, _SESSION.c.seen_at <= idle_since)
-        self._connection.execute(delete(_SESSION).where(over))
-        self._connection.execute(delete(_LINK).where(_LINK.c.expires_at <= now))
 
     def add_token(self, token: ApiToken) -> None:
         """Add an API token. Its name is never used again: events name it.

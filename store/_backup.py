@@ -17,7 +17,15 @@ from store._engines import Address, address_of
 from store._errors import StoreCorrupt, StoreError, StoreForeign, StoreUnavailable, in_our_words
 from store._failpoint import FailPoint, reached
 from store._files import logs_of, make_draft, put_on_disk, remove_draft
-from store._open import OUR_TABLES, REVISION_TABLE, refuse_foreign, refuse_newer
+from store._open import (
+    NEW,
+    OUR_TABLES,
+    REVISION_TABLE,
+    refuse_foreign,
+    refuse_newer,
+    refuse_schema,
+    statements_of,
+)
 
 LOCK_TIMEOUT: Final = timedelta(seconds=20)
 
@@ -63,7 +71,8 @@ def sqlite_file(address: Address) -> Path:
     if address.file is None:
         raise StoreError(
             f"the store {address.name} is on PostgreSQL; copy it with pg_dump --format=custom and restore it with "
-            "pg_restore, while no daemon runs"
+            "pg_restore, while no daemon runs; the backup of a SQLite store is restored as one (storage.url) and then "
+            "moved here with 'tablewatch store copy'"
         )
     return address.file.resolve()
 
@@ -108,6 +117,14 @@ def connect(file: Path, mode: str, *, lock_timeout: timedelta = LOCK_TIMEOUT) ->
     return connection
 
 
+def take_for_itself(connection: sqlite3.Connection) -> None:
+    """Lock a database for this connection until it is closed, or fail."""
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("BEGIN EXCLUSIVE")
+    connection.execute("COMMIT")
+
+
 def copy_state(original: Path, copy: Path, *, mode: str = "rw") -> Mapping[str, int]:
     """Copy one snapshot of a database to an empty file; return the number of rows of each table in it."""
     with closing(connect(original, mode)) as source:
@@ -143,6 +160,10 @@ def verify(file: Path, *, name: str, copied: Mapping[str, int] | None = None) ->
         complete = connection.execute("PRAGMA foreign_key_check").fetchone() is None and copied in (None, counts)
         if not (sound and complete):
             raise StoreCorrupt(f"{name} is corrupt: its copy is incomplete; nothing was changed")
+        if revision == NEW:
+            from store._schema import sqlite_problems
+
+            refuse_schema(sqlite_problems(connection, statements_of("sqlite")), name)
         project = connection.execute("SELECT name FROM project").fetchone()
     rows = sum(number for table, number in counts.items() if table in OUR_TABLES)
     return Backup(file, project and project[0], revision, file.stat().st_size, rows)

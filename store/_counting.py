@@ -16,17 +16,8 @@ from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
 
 from checks.classes.arrays import np, npt
-from checks.classes.counts import (
-    CLASS_VALUE,
-    SIGNATURE,
-    ClassChange,
-    ClassCounts,
-    KnownCounts,
-    KnownRelease,
-    PartCounts,
-    RejectedChange,
-)
-from checks.classes.pairs import SignaturePairs
+from checks.classes.counts import ClassChange, ClassCounts, KnownCounts, KnownRelease, PartCounts, RejectedChange
+from checks.classes.pairs import CLASS_VALUE, SignaturePairs
 from store._class_repository import WHOLE_TABLE, Draft, Shard, Staged, part_rows
 from store._store import Store
 from store._transaction import WriteTransaction
@@ -84,8 +75,7 @@ class StoredCounts:
             StoreConflict: one of that name is remembered already.
         """
         started: list[int] = []
-        people, classes = release.pairs.people, release.pairs.classes
-        rows = ((people[at : at + SIGNATURE], classes[at : at + SIGNATURE]) for at in range(0, len(people), SIGNATURE))
+        rows = ((*pair, copies) for pair, copies in release.pairs.counts().items())
         triples = release.pairs.values or b""
         values = (triples[at : at + CLASS_VALUE] for at in range(0, len(triples), CLASS_VALUE))
 
@@ -212,7 +202,7 @@ class _Staging:
     def _add(
         self, tx: WriteTransaction, changes: Mapping[int, SignaturePairs], added: Mapping[int, SignaturePairs]
     ) -> None:
-        """Add up how the sizes of classes change in some shards; where runs are folded, write these shards anew.
+        """Add up how the sizes of classes change in some shards; where runs are folded, write these shards again.
 
         `changes`: what the change adds to them. `added`: what is to be added to what is stored of them.
         """
@@ -250,7 +240,7 @@ class _Staging:
         return self._draft
 
 
-def _add_released(tx: WriteTransaction, started: Sequence[int], rows: Sequence[tuple[bytes, bytes]]) -> None:
+def _add_released(tx: WriteTransaction, started: Sequence[int], rows: Sequence[tuple[bytes, bytes, int]]) -> None:
     tx.releases.add_rows(started[0], rows)
 
 

@@ -14,9 +14,6 @@ from store._repository import Repository, any_of
 from store._work import DaemonConfig, DaemonRecord, Quarantine
 from store._work_rows import DaemonConfigRow, DaemonRow, QuarantineRow
 
-SILENT: Final = timedelta(days=7)
-"""Daemons that were not heard of for so long are forgotten."""
-
 _DAEMON: Final = DaemonRow.__table__
 _CONFIG: Final = DaemonConfigRow.__table__
 _QUARANTINE: Final = QuarantineRow.__table__
@@ -49,16 +46,14 @@ class DaemonWriter(DaemonReader):
     """Statements that write daemons."""
 
     def save(self, daemon: DaemonRecord) -> None:
-        """Save the state of a daemon in place of its last one; delete those that were silent for 7 days."""
+        """Save the state of a daemon in place of its last one."""
         entries = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
         self._merge(_DAEMON, [entries])
-        self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
 
     def save_config(self, daemon_id: str, config: DaemonConfig) -> None:
-        """Save the configuration that a daemon uses in place of its last one; delete those of deleted daemons."""
+        """Save the configuration that a daemon uses in place of its last one."""
         packed = zlib.compress(json.dumps(config.values).encode())
         self._merge(_CONFIG, [{"daemon_id": daemon_id, "digest": config.digest, "packed": packed}])
-        self._connection.execute(delete(_CONFIG).where(_CONFIG.c.daemon_id.not_in(select(_DAEMON.c.id))))
 
     def count_crash(self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None]) -> Quarantine:
         """Count that a check killed its worker; `backoff` returns for how long it is suspended after so many times."""

@@ -76,7 +76,7 @@ def address_of(url: str) -> Address:
         return Address(URL.create("sqlite", database=str(file)), str(file), file)
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
         raise StoreError(UNREADABLE_URL) from None
     place = f"{parsed.host or 'the local PostgreSQL server'}/{parsed.database or ''}"
     return Address(parsed.set(drivername="postgresql+psycopg"), place, None)
@@ -166,7 +166,7 @@ class _Pragmas:
 def _sqlite_engine(
     address: Address, pragmas: _Pragmas, *, begin: str, connections: int, lock_timeout: timedelta
 ) -> Engine:
-    place = f"file:{quote(str(address.file))}?mode=rw"  # a file that was taken away is not made anew, empty
+    place = f"file:{quote(str(address.file))}?mode=rw"  # a file that was taken away is not made again, empty
     engine = create_engine(
         address.url,
         creator=partial(sqlite3.connect, place, uri=True, check_same_thread=False),

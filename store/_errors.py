@@ -2,9 +2,11 @@
 
 StoreError
 ├── StoreUnavailable    it cannot be opened, read or written: no permission, a full disk, no connection
+│   └── StoreMissing    there is none, and it was to be read
 ├── StoreCorrupt        the file is no database, or fails SQLite's own check; nothing was changed
 ├── StoreForeign        a database, but somebody else's
 ├── StoreNewer          written by a newer Tablewatch
+├── StoreMoved          it is elsewhere now, or on its way
 ├── StoreHeld           a daemon has the store for itself
 ├── StoreBusy           other writers held it for longer than we wait
 ├── StoreConflict       somebody else wrote what this change was based on
@@ -29,6 +31,13 @@ class StoreUnavailable(StoreError):
     """The store cannot be opened, read or written."""
 
 
+class StoreMissing(StoreUnavailable):
+    """There is no store yet, and what was asked of it makes none."""
+
+    def __init__(self, place: object) -> None:
+        super().__init__(f"there is no store at {place}; the first 'tablewatch check' or 'tablewatch run' makes it")
+
+
 class StoreCorrupt(StoreError):
     """The file is damaged or is no database. It was left as it was."""
 
@@ -41,10 +50,32 @@ class StoreNewer(StoreError):
     """The store was written by a newer Tablewatch."""
 
 
+class StoreMoved(StoreError):
+    """The store was moved, or is being moved: by its mark (`moving`, `moved`, `copying`) and the other place."""
+
+    def __init__(self, name: str, phase: str, place: str) -> None:
+        texts = {
+            "moved": f"{name} was moved to {place}; set storage.url to that",
+            "moving": f"{name} is being copied to {place}; run 'tablewatch store copy' with that URL again to complete "
+            "it, or 'tablewatch store copy --cancel' to keep using the store here",
+        }
+        unfinished = f"{name} is an incomplete copy of a store; run 'tablewatch store copy' again where that store is"
+        super().__init__(texts.get(phase, unfinished))
+
+
 class StoreHeld(StoreError):
     """A daemon has the store for itself: which one, and since when, as far as it has said so."""
 
-    def __init__(self, lock: Path, *, pid: int | None, host: str | None, since: datetime) -> None:
+    def __init__(
+        self,
+        lock: Path,
+        *,
+        pid: int | None,
+        host: str | None,
+        since: datetime,
+        log: tuple[int, int] | None = None,
+        address: str | None = None,
+    ) -> None:
         place = "another process" if pid is None else f"process {pid}" if host is None else f"process {pid} on {host}"
         moment = since.isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC")
         super().__init__(
@@ -54,6 +85,10 @@ class StoreHeld(StoreError):
         self.pid = pid
         self.host = host
         self.since = since
+        self.log = log
+        """The device and inode of the write-ahead log that it writes to."""
+        self.address = address
+        """The address that it serves pages at, if it does."""
 
 
 class StoreBusy(StoreError):
@@ -78,7 +113,7 @@ class RowRefused(StoreError):
 
 BRING_BACK: Final = (
     "restore a backup with 'tablewatch restore FILE', which keeps this file too, or move it away "
-    "to start with an empty store"
+    "with the files beside it whose names begin like its own, to start with an empty store"
 )
 """What to do about a store that cannot be read."""
 
@@ -156,6 +191,6 @@ def _from_postgres(cause: BaseException, name: str) -> StoreError:
         return StoreUnavailable(f"{name} has no such schema ({detail}); create it: CREATE SCHEMA followed by its name")
     if state is None or state[:2] in {"08", "28", "3D", "42", "53", "57", "25"}:
         return StoreUnavailable(
-            f"{name} cannot be reached or used ({detail}); check the address, the user and its rights"
+            f"{name} cannot be reached or used ({detail}); check the address, the user and its rights, and sslmode"
         )
     return StoreError(f"{name} refused a statement ({detail})")

@@ -69,7 +69,7 @@ class ExternalItemWriter(ExternalItemReader):
         """Return what an incident is in the service of a channel, and whether this is the first try to make it.
 
         The first try writes its label down. A try that comes `settles_s` or more after the last one that may have made
-        the item may make it too, and becomes the last one. A channel that leads elsewhere by now begins anew. None for
+        the item may make it too, and becomes the last one. A channel that leads elsewhere by now begins again. None for
         an incident that is not in the store any more.
         """
         its = (_ITEM.c.incident_id == incident_id, _ITEM.c.channel == channel)

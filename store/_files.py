@@ -1,6 +1,7 @@
 """Name the file of a store; make files and folders that only their owner reads, and see that they are on the disk."""
 
 import errno
+import json
 import os
 import re
 import secrets
@@ -25,6 +26,7 @@ LOG_ENDS = ("-wal", "-shm", "-journal")
 
 UNREADABLE_URL: Final = "the store's url cannot be read; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
 
+_OPEN: Final = Path("/proc/self/fd")
 _DRAFT: Final = ".tablewatch-draft-"
 _A_DRAFT: Final = re.compile(re.escape(_DRAFT) + "[0-9a-f]{16}")
 _HELD: Final[dict[Path, int]] = {}
@@ -87,6 +89,65 @@ def is_at(path: Path, status: os.stat_result) -> bool:
     except OSError:
         return True
     return (result.st_dev, result.st_ino) == (status.st_dev, status.st_ino)
+
+
+def log_of(file: Path) -> os.stat_result | None:
+    """Return the write-ahead log of a database as it is now; None without one."""
+    try:
+        return Path(f"{file}-wal").stat()
+    except OSError:
+        return None
+
+
+def lock_of(store: Path) -> Path:
+    """Return the file that the daemon of a store locks: one for all names of the store."""
+    real = store.resolve()
+    return real.with_name(f"{real.name}.lock")
+
+
+def last_file(store: Path) -> Path:
+    """Return the file in which is saved how far a store goes, beside the database and what SQLite puts there."""
+    return store.with_name(f"{store.name}.last")
+
+
+def is_log_of_daemon(store: Path) -> bool:
+    """Check whether the write-ahead log of a store is the one that its lock names, or the lock names none.
+
+    Asked without the lock, which would keep a daemon from starting.
+    """
+    try:
+        recorded = json.loads(lock_of(store).read_bytes()).get("log")
+    except (OSError, ValueError, AttributeError):
+        return True
+    log = log_of(store)
+    return recorded is None or (log is not None and recorded == [log.st_dev, log.st_ino])
+
+
+def replaced_logs(file: Path) -> list[Path]:
+    """Return which of the two files beside a database in use are not those that this process has open.
+
+    They were deleted or replaced. Empty where the system does not say what is open (it has no /proc).
+    """
+    if not _OPEN.is_dir():
+        return []
+    opened = set()
+    for descriptor in _OPEN.iterdir():
+        with suppress(OSError):  # it was closed meanwhile
+            opened.add(_identity(descriptor))
+    replaced = []
+    for log in (Path(f"{file}{end}") for end in LOG_ENDS[:2]):
+        try:
+            is_ours = _identity(log) in opened
+        except FileNotFoundError:
+            is_ours = False
+        if not is_ours:
+            replaced.append(log)
+    return replaced
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def make_draft(file: Path) -> Path:

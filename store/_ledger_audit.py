@@ -1,4 +1,4 @@
-"""Walk the ledger from its first entry, add everything up anew, and compare with the budgets and the anchor.
+"""Walk the ledger from its first entry, add everything up again, and compare with the budgets and the anchor.
 
 Charge again what the anchor knows to be spent and the ledger has lost, so that nothing is spent twice.
 """

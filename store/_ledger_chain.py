@@ -1,7 +1,7 @@
 """Chain the entries of the ledger, and keep the last one outside the database as its anchor.
 
 The hash of each entry covers all that is in it and the hash of the one before: whoever changes, removes or inserts an
-entry has to make all later ones anew, and then the last hash is another one than the anchor knows. So an old backup in
+entry has to make all later ones again, and then the last hash is another one than the anchor knows. So an old backup in
 the place of the database is noticed too.
 
 The anchor is a small file: the number and hash of an entry, and what was spent of each budget by then. It only ever

@@ -164,6 +164,12 @@ class LedgerReader(Repository):
         largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
         return BudgetBalance(stored.budget, stored.spent, largest or 0)
 
+    def created_at(self, budget: int) -> datetime:
+        """Return when a budget was created."""
+        first = select(func.min(_ENTRY.c.recorded_at)).where(_ENTRY.c.budget == budget)
+        moment: datetime = self._connection.execute(first).scalar_one()
+        return moment
+
     def charges(self, budget: int, since: datetime) -> Sequence[DatedCharge]:
         """Return what was charged to a budget from a moment on, in order."""
         charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])

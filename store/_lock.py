@@ -9,10 +9,11 @@ the lock with the connection. It looks often whether the other end is still ther
 power another daemon leads within half a minute.
 """
 
-import contextlib
 import json
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -23,7 +24,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from store._errors import StoreError, StoreHeld, StoreUnavailable
-from store._files import NO_LINKS, is_at, lock_file, make_folder, store_file
+from store._files import NO_LINKS, is_at, is_log_of_daemon, lock_file, lock_of, make_folder, store_file
 
 
 class DaemonLock:
@@ -46,6 +47,16 @@ class DaemonLock:
             self._number = _take(self.file)
         return self
 
+    def record_log(self, log: os.stat_result | None) -> None:
+        """Record which write-ahead log this process writes to, so that others notice when it was replaced."""
+        if log is not None:
+            self.record(log=(log.st_dev, log.st_ino))
+
+    def record(self, **facts: Any) -> None:
+        """Record what others may know of this process."""
+        if self._number is not None:
+            os.pwrite(self._number, _owner(**facts), 0)
+
     def check(self) -> None:
         """Check whether the file that is locked is still in its place: without it, a second daemon gets in.
 
@@ -60,6 +71,7 @@ class DaemonLock:
     ) -> None:
         """Release it."""
         if self._number is not None:
+            os.truncate(self._number, 0)
             os.close(self._number)
             self._number = None
 
@@ -73,8 +85,29 @@ def daemon_lock(url: str) -> DaemonLock:
     file = store_file(url)
     if file is None:
         return DaemonLock(None)
-    store = file.resolve()  # two names of one store have one lock
-    return DaemonLock(store.with_name(f"{store.name}.lock"))
+    return DaemonLock(lock_of(file))
+
+
+@contextmanager
+def announced_server(url: str, address: str) -> Iterator[None]:
+    """Announce, beside a SQLite store, the address of the server of this process; of several, the first is known."""
+    with ExitStack() as stack:
+        with suppress(StoreError):  # another one is announced, or the folder may not be written to: this one serves
+            stack.enter_context(DaemonLock(_server_file(url))).record(address=address)
+        yield
+
+
+def server_address(url: str) -> str | None:
+    """Return the address of a server of the SQLite store at a URL, if one runs on this machine; else None."""
+    file = _server_file(url)
+    if file is None or (holder := _holder_of(file)) is None:
+        return None
+    return holder.address
+
+
+def _server_file(url: str) -> Path | None:
+    file = store_file(url)
+    return None if file is None else lock_of(file).with_suffix(".serve")
 
 
 def lock_holder(url: str) -> StoreHeld | None:
@@ -84,12 +117,19 @@ def lock_holder(url: str) -> StoreHeld | None:
         StoreError: it is no URL of a SQLite file or a PostgreSQL database.
     """
     file = daemon_lock(url).file
-    if file is None:
-        return None
+    return None if file is None else _holder_of(file)
+
+
+def _holder_of(file: Path) -> StoreHeld | None:
     try:
         number = os.open(file, os.O_RDONLY | NO_LINKS)
     except OSError:
         return None  # no daemon was ever here, or it is another person's
+    return _holder(file, number)
+
+
+def _holder(file: Path, number: int) -> StoreHeld | None:
+    """Return who has the lock, and close the file."""
     try:
         lock_file(number, shared=True)
     except BlockingIOError:
@@ -98,6 +138,25 @@ def lock_holder(url: str) -> StoreHeld | None:
         pass
     os.close(number)  # and the lock with it
     return None
+
+
+def refuse_log(store: Path) -> None:
+    """Refuse a write-ahead log that is not the one that the daemon of a store writes to, if there is a daemon.
+
+    Raises:
+        StoreError: it was deleted or replaced; what is written now would be lost.
+    """
+    file = lock_of(store)
+    try:
+        number = os.open(file, os.O_RDONLY | NO_LINKS)
+    except OSError:
+        return
+    holder = _holder(file, number)
+    if holder is not None and holder.log is not None and not is_log_of_daemon(store):
+        raise StoreError(
+            f"the write-ahead log of {store} was deleted or replaced while the daemon (process {holder.pid}) uses it, "
+            "so nothing was written; stop the daemon, which saves what it stored, then run 'tablewatch doctor'"
+        )
 
 
 def _take(file: Path) -> int:
@@ -111,7 +170,7 @@ def _take(file: Path) -> int:
     try:
         lock_file(number)
         os.truncate(number, 0)
-        os.write(number, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+        os.write(number, _owner())
     except BlockingIOError:
         raise _held(file, number) from None
     except OSError as error:
@@ -120,18 +179,24 @@ def _take(file: Path) -> int:
     return number
 
 
+def _owner(**more: Any) -> bytes:
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), **more}).encode()
+
+
 def _held(file: Path, number: int) -> StoreHeld:
     """Return who has the lock, as far as he has written it down."""
     holder: Any = None
     try:
-        with contextlib.suppress(ValueError):
+        with suppress(ValueError):
             holder = json.loads(os.pread(number, 1000, 0))
         since = datetime.fromtimestamp(os.fstat(number).st_mtime, UTC)
     finally:
         os.close(number)
     match holder:
         case {"pid": int(pid), "host": str(host)}:
-            return StoreHeld(file, pid=pid, host=host, since=since)
+            log, address = holder.get("log"), holder.get("address")
+            log = None if log is None else tuple(log)
+            return StoreHeld(file, pid=pid, host=host, since=since, log=log, address=address)
         case _:  # he has not come to it yet
             return StoreHeld(file, pid=None, host=None, since=since)
 
@@ -178,7 +243,7 @@ class Leader:
         """Release the leadership at once: the end of a connection reaches the server in its own time."""
         with self._one_at_a_time:
             if self._connection is not None:
-                with contextlib.suppress(SQLAlchemyError):  # the connection is gone, and the lock with it
+                with suppress(SQLAlchemyError):  # the connection is gone, and the lock with it
                     self._connection.execute(_RELEASE, {"key": _KEY})
             self._disconnect()
 

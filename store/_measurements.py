@@ -149,9 +149,7 @@ def earlier_many(connection: Connection, queries: Wanted) -> dict[str, Sequence[
     _add_aged(connection, aged, every, results)
     none = {check_id for check_id, pasts in results.items() if not any(past.age is not None for past in pasts)}
     _add_aged(connection, {key: aged[key] for key in bad.others if key in aged and key in none}, own, results)
-    _add_accepted(
-        connection, {check_id: at for check_id, (at, earlier) in queries.items() if earlier.accepted}, results
-    )
+    _add_newest(connection, queries, results)
     return dict(results)
 
 
@@ -358,25 +356,29 @@ def _around(at: datetime, age: timedelta, within: timedelta) -> tuple[int, int, 
     return to_us(at - age - within), to_us(min(at - age, last)), to_us(min(at - age + within, last))
 
 
-def _add_accepted(
-    connection: Connection, at: Mapping[str, datetime], results: dict[str, list[PastMeasurement]]
-) -> None:
-    if not at:
-        return
-    keys = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
-    ids = accepted(keys)
-    last = {
-        row.check_id: row for row in connection.execute(select(*_PAST).where(_M.id.in_(ids)).order_by(*_OLDEST_FIRST))
-    }
-    for check_id, row in last.items():
-        results[check_id].append(_past(row, is_accepted=True))
+def _add_newest(connection: Connection, queries: Wanted, results: dict[str, list[PastMeasurement]]) -> None:
+    """Add the newest measurement that was accepted, and the newest that says of how many people a value was shown."""
+    for mark, ids_of in (("accepted", accepted), ("last_shown", _last_shown)):
+        at = {check_id: moment for check_id, (moment, earlier) in queries.items() if getattr(earlier, mark)}
+        if not at:
+            continue
+        keys = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
+        statement = select(*_PAST).where(_M.id.in_(ids_of(keys))).order_by(*_OLDEST_FIRST)
+        for check_id, row in {row.check_id: row for row in connection.execute(statement)}.items():
+            past = replace(_past(row), accepted=mark == "accepted", last_shown=mark == "last_shown")
+            results[check_id].append(past)
+
+
+def _last_shown(subquery: Subquery) -> Select[Any]:
+    told = type_coerce(_M.observed, Text).like('%"shown_of":{%')  # canonical JSON has no space after the colon
+    return select(newest(subquery, _M.measured_at < subquery.c.at_us, told)).select_from(subquery)
 
 
 _PAST: Final = (_M.check_id, _M.measured_at.label("measured_at"), _M.status, _M.observed)
 
 
-def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None, is_accepted: bool = False) -> PastMeasurement:
-    return PastMeasurement(row.measured_at, row.status, row.observed, age=age, accepted=is_accepted)
+def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None) -> PastMeasurement:
+    return PastMeasurement(row.measured_at, row.status, row.observed, age=age)
 
 
 def result_of(row: Row[*tuple[Any, ...]]) -> Result:

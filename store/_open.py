@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from contextlib import ExitStack, closing
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from string import Template
 from typing import Final
@@ -23,17 +23,21 @@ from store._errors import (
     StoreCorrupt,
     StoreError,
     StoreForeign,
+    StoreMissing,
+    StoreMoved,
     StoreNewer,
     StoreUnavailable,
     in_our_words,
 )
 from store._failpoint import FailPoint, reached
-from store._files import make_draft, make_folder, remove_draft
+from store._files import is_log_of_daemon, make_draft, make_folder, remove_draft
 from store._store import Store
 
 OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
-NEW: Final = "0019"
+COPYING, MOVED, MOVING = "copying", "moved", "moving"
+"""What stands in the place of the revision while a store is moved to another database, and afterwards."""
+NEW: Final = "0024"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
@@ -90,20 +94,28 @@ LOCK_TIMEOUT: Final = timedelta(seconds=20)
 
 
 def open_store(
-    url: str, *, checkpoints: bool = False, thorough: bool = False, lock_timeout: timedelta = LOCK_TIMEOUT
+    url: str,
+    *,
+    create: bool = True,
+    checkpoints: bool = False,
+    thorough: bool = False,
+    lock_timeout: timedelta = LOCK_TIMEOUT,
 ) -> Store:
-    """Open the store at a URL, making it when there is none.
+    """Open the store at a URL.
 
     Args:
         url: `sqlite:///FILE` (relative to the working folder, percent-encoded where need be), or
             `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        create: whether it is made where there is none.
         checkpoints: whether this process moves the write-ahead log into the file while it runs. Exactly one process
         may, the
             daemon (or a long job that has the store for itself); without any, the last process to close the store does.
-        thorough: check every page of the file however large it is (1.2 s for 400 MB); for the daemon and `doctor`.
+        thorough: check every page of the file however large it is (1.2 s for 400 MB), and the schema; for the daemon
+            and `doctor`.
         lock_timeout: how long to wait for other writers.
 
     Raises:
+        StoreMissing: there is none, and `create` is not set.
         StoreUnavailable: no permission, no connection, a folder that cannot be made.
         StoreCorrupt: the file is damaged, empty or no database.
         StoreForeign: it is the database of something else.
@@ -116,12 +128,23 @@ def open_store(
         raise StoreUnavailable(f"this Python has SQLite {sqlite3.sqlite_version}; the store needs {oldest} or newer")
     with in_our_words(address.name):
         if address.file is not None:
+            if not create and not address.file.exists():
+                raise StoreMissing(address.file.absolute())
+            if not is_log_of_daemon(address.file):
+                from store._lock import refuse_log
+
+                refuse_log(address.file)
             _make_file(address, address.file, lock_timeout)
             _check_file(address.file, whole=thorough or address.file.stat().st_size <= CHECKED_WHOLE)
         with ExitStack() as unless_opened:
             store = unless_opened.enter_context(Store(address, lock_timeout=lock_timeout, checkpoints=checkpoints))
-            if stored_revision(store) != HEAD:
+            revision = stored_revision(store)
+            if revision is None and not create:
+                raise StoreMissing(address.name)
+            if revision != HEAD:
                 migrate(address, to=HEAD, lock_timeout=lock_timeout)
+            if thorough:
+                refuse_schema(schema_problems(store) or [], address.name)
             unless_opened.pop_all()
     return store
 
@@ -185,19 +208,21 @@ def _check_file(file: Path, *, whole: bool) -> None:
         if file.stat().st_size % page and not (log.exists() and log.stat().st_size):  # a log would hold the whole page
             raise StoreCorrupt(f"{file} is corrupt (truncated); it was not changed; {BRING_BACK}")
         if whole:
-            _check_pages(file)
+            _check_pages(file, has_log=log.exists() and log.stat().st_size > 0)
 
 
-def _check_pages(file: Path) -> None:
-    """Check every page and every row of a store.
+def _check_pages(file: Path, *, has_log: bool) -> None:
+    """Check every page and every row of a store; with a log beside it, which may be another store's, indexes too.
 
     SQLite looks at constraints only over a connection that could write. Whoever calls has another one open: so nothing
     is moved from the log into the file when this one is closed.
     """
     with closing(_look_into(file, "rw")) as connection:
         connection.execute("PRAGMA query_only = ON")
-        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise StoreCorrupt(f"{file} is corrupt (quick_check failed); it was not changed; {BRING_BACK}")
+        check = "integrity_check" if has_log else "quick_check"
+        if connection.execute(f"PRAGMA {check}(1)").fetchone() != ("ok",):
+            mixed = "; the write-ahead log beside it may be that of another state or store" if has_log else ""
+            raise StoreCorrupt(f"{file} is corrupt ({check} failed){mixed}; it was not changed; {BRING_BACK}")
 
 
 def _look_into(file: Path, mode: str) -> sqlite3.Connection:
@@ -236,11 +261,14 @@ def stored_revision(store: Store) -> str | None:
 
 
 def refuse_newer(revision: str, name: str) -> None:
-    """Refuse tables that this program does not know.
+    """Refuse tables that this program does not know, and a store that was moved or is not complete.
 
     Raises:
-        StoreNewer: a newer Tablewatch wrote them.
+        StoreNewer: a newer Tablewatch wrote them. StoreMoved: they are marked (`_copy.py`).
     """
+    phase, _, mark = revision.partition(" ")
+    if phase in {COPYING, MOVED, MOVING}:
+        raise StoreMoved(name, phase, mark.partition(" ")[2])
     if revision > HEAD:
         raise StoreNewer(
             f"{name} was written by a newer Tablewatch (revision {revision}, this one knows up to {HEAD}); "
@@ -279,16 +307,62 @@ def upgrade(connection: Connection, name: str, *, to: str) -> None:
             "; start a new store"
         )
     if revision != to:
+        if connection.dialect.name == "sqlite":
+            from store._schema import stray_guards
+
+            refuse_schema(stray_guards(_driver_of(connection), statements_of("sqlite")), name)
         _migrate(connection, name, to=to)
 
 
 def create_tables(connection: Connection) -> None:
     """Create the tables of a new store with their indexes and triggers in an empty database."""
-    dialect = connection.dialect.name
+    for statement in statements_of(connection.dialect.name):
+        connection.exec_driver_sql(statement)
+
+
+@lru_cache
+def statements_of(dialect: str) -> tuple[str, ...]:
+    """Return the statements that make a new store."""
     tables = Template(_paragraphs_of("tables.sql")).substitute(_WORDS[dialect])
-    for statements in (tables, _paragraphs_of(f"guards_{dialect}.sql")):
-        for statement in statements.strip().split("\n\n"):
-            connection.exec_driver_sql(statement)
+    files = (tables, _paragraphs_of(f"guards_{dialect}.sql"))
+    return tuple(statement for statements in files for statement in statements.strip().split("\n\n"))
+
+
+def schema_problems(store: Store) -> list[str] | None:
+    """Describe how the schema of an open store differs from that of its revision; None if that cannot be found out."""
+    from store._schema import postgres_problems, sqlite_problems
+
+    def compare(connection: Connection) -> list[str] | None:
+        if connection.dialect.name == "sqlite":
+            return sqlite_problems(_driver_of(connection), statements_of("sqlite"))
+        return postgres_problems(connection, create_tables, OUR_TABLES | {REVISION_TABLE})
+
+    return store.try_out(compare) if stored_revision(store) == NEW else None
+
+
+def refuse_schema(problems: list[str], name: str) -> None:
+    """Refuse a store, or a copy of one, whose schema is not the known one.
+
+    Raises:
+        StoreCorrupt: there is a problem.
+    """
+    from store._schema import ADDED
+
+    if problems:
+        # What was added can be dropped, where a backup would lose what was stored since.
+        is_more = all(problem.endswith(ADDED) for problem in problems)
+        advice = "drop what was added, such as an index made by hand: nothing stored is lost" if is_more else BRING_BACK
+        raise StoreCorrupt(
+            f"the schema of {name} is not that of a store of Tablewatch: {', '.join(problems)}; another program "
+            f"changed it; {advice}"
+        )
+
+
+def _driver_of(connection: Connection) -> sqlite3.Connection:
+    driver: sqlite3.Connection | None = connection.connection.driver_connection
+    if driver is None:
+        raise StoreError("the connection to the store was closed")
+    return driver
 
 
 def _paragraphs_of(file: str) -> str:

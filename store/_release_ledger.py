@@ -12,7 +12,8 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
 
-from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease
+from checks.classes.counts import KnownRelease
+from checks.classes.pairs import CLASS_VALUE, COPIES
 from incidents import to_us
 from remedies.differential_privacy.ledger import Audit, Flaw
 from store._json import from_text, to_text
@@ -200,12 +201,18 @@ def _event_mac(event: ReleaseEvent, number: int, key: bytes) -> str:
 
 
 def _persons_mac(release: KnownRelease, key: bytes) -> str:
-    """Return the MAC of who was in which class, in no order, each pair once, as the store keeps them."""
+    """Return the MAC of who was in which class with how many rows, in no order.
+
+    A release in which each pair has one row has the MAC of earlier versions, which kept no counts.
+    """
     pairs = release.pairs
     mac = blake2b(key=key, digest_size=_SIZE, person=b"release persons")
-    people, classes = _parts(pairs.people, SIGNATURE), _parts(pairs.classes, SIGNATURE)
-    rows = sorted({person + group for person, group in zip(people, classes, strict=True)})
+    numbers = pairs.counts()
+    size = COPIES if any(copies > 1 for copies in numbers.values()) else 0
+    rows = sorted(b"".join(pair) + copies.to_bytes(COPIES, "little")[:size] for pair, copies in numbers.items())
     values = None if pairs.values is None else sorted(set(_parts(pairs.values, CLASS_VALUE)))
+    while values and not any(value[-COPIES:].strip(b"\0") for value in values):  # of a version that kept no such count
+        values = [value[:-COPIES] for value in values]
     counts = [to_us(release.released_at), pairs.digest.hex(), pairs.unnamed, len(rows)]
     counts.append(None if values is None else len(values))
     mac.update(json.dumps(counts).encode("ascii"))

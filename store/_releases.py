@@ -11,7 +11,8 @@ from typing import Any, Final
 from sqlalchemy import Column, Index, UniqueConstraint, delete, insert, literal_column, select, update
 from sqlmodel import Field
 
-from checks.classes.counts import CLASS_VALUE, SIGNATURE, KnownRelease, PersonPairs
+from checks.classes.counts import KnownRelease, PersonPairs
+from checks.classes.pairs import CLASS_VALUE, COPIES, SIGNATURE
 from store._columns import STRICT, WHOLE, Row, blob, columns_of, flag, flags, key, line, one_of, time, whole, word
 from store._errors import StoreConflict
 from store._json import from_text, to_text
@@ -50,10 +51,12 @@ class ReleasedRowRow(Row, table=True):
     release: int = Field(default=None, sa_column=_release())
     person: bytes = blob(key=True)
     class_signature: bytes = blob(key=True)
+    copies: int | None = whole(optional=True)
+    """How many rows the person has in it; None where an earlier version kept no count."""
 
 
 class ReleasedValueRow(Row, table=True):
-    """That a class has a value in a sensitive column (`attribute`); all three are signatures."""
+    """That a class has a value in a column (`attribute`); all three are signatures."""
 
     __tablename__ = "released_value"
     __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
@@ -62,12 +65,16 @@ class ReleasedValueRow(Row, table=True):
     attribute: bytes = blob(key=True)
     class_signature: bytes = blob(key=True)
     value: bytes = blob(key=True)
+    copies: int | None = whole(optional=True)
+    """How many rows have it; None where an earlier version kept no count."""
+    people: int | None = whole(optional=True)
 
 
 _RELEASE: Final = ReleaseRow.__table__
 _ROW: Final = ReleasedRowRow.__table__
 _VALUE: Final = ReleasedValueRow.__table__
 _TRIPLE: Final = ("attribute", "class_signature", "value")
+_COUNTS: Final = ("copies", "people")
 
 
 class ReleaseReader(Repository):
@@ -85,14 +92,18 @@ class ReleaseReader(Repository):
         return [KnownRelease(row.name, row.released_at, self._pairs(row)) for row in results]
 
     def _pairs(self, release: Any) -> PersonPairs:
-        rows = select(_ROW.c.person, _ROW.c.class_signature).where(_ROW.c.release == release.id)
+        rows = select(_ROW.c.person, _ROW.c.class_signature, _ROW.c.copies).where(_ROW.c.release == release.id)
         result = self._connection.execute(rows).all()
-        people, classes = (b"".join(column) for column in (zip(*result, strict=True) if result else ((), ())))
+        people, classes = (b"".join(row[place] * (row.copies or 1) for row in result) for place in (0, 1))
+        is_counted = release.rows == len(result) or all(row.copies for row in result)
         values = None
         if release.values_kept is not None:
-            batches = select(*(_VALUE.c[name] for name in _TRIPLE)).where(_VALUE.c.release == release.id)
-            values = b"".join(part for row in self._connection.execute(batches) for part in row)
-        return PersonPairs(release.digest, people, classes, release.unnamed, values)
+            wanted = [_VALUE.c[name] for name in (*_TRIPLE, *_COUNTS)]
+            rows_of = self._connection.execute(select(*wanted).where(_VALUE.c.release == release.id))
+            values = b"".join(
+                b"".join((*row[:3], *((many or 0).to_bytes(COPIES, "little") for many in row[3:]))) for row in rows_of
+            )
+        return PersonPairs(release.digest, people, classes, release.unnamed, values, is_counted=is_counted)
 
 
 class ReleaseWriter(ReleaseReader):
@@ -116,15 +127,19 @@ class ReleaseWriter(ReleaseReader):
         row["values_kept"] = None if pairs.values is None else len(pairs.values) // CLASS_VALUE
         return int(self._connection.scalar(insert(_RELEASE).values(row).returning(_RELEASE.c.id)) or 0)
 
-    def add_rows(self, release: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Write rows of a release: person and class. The same ones again change nothing."""
-        cells = [{"release": release, "person": person, "class_signature": item} for person, item in rows]
+    def add_rows(self, release: int, rows: Sequence[tuple[bytes, bytes, int]]) -> None:
+        """Write rows of a release: person, class, and how many these are. The same ones again change nothing."""
+        names = ("release", "person", "class_signature", "copies")
+        cells = [dict(zip(names, (release, *row), strict=True)) for row in rows]
         self._connection.execute(self._upsert(_ROW).on_conflict_do_nothing(), cells)
 
     def add_values(self, release: int, rows: Sequence[bytes]) -> None:
         """Write sensitive values of classes, as `PersonPairs.values` has them. The same ones again change nothing."""
-        parts = [[row[at : at + SIGNATURE] for at in range(0, CLASS_VALUE, SIGNATURE)] for row in rows]
-        cells = [{"release": release, **dict(zip(_TRIPLE, row, strict=True))} for row in parts]
+        end, cells = len(_TRIPLE) * SIGNATURE, []
+        for row in rows:
+            parts = [row[at : at + SIGNATURE] for at in range(0, end, SIGNATURE)]
+            counts = [int.from_bytes(row[at : at + COPIES], "little") or None for at in range(end, len(row), COPIES)]
+            cells.append({"release": release, **dict(zip((*_TRIPLE, *_COUNTS), (*parts, *counts), strict=True))})
         self._connection.execute(self._upsert(_VALUE).on_conflict_do_nothing(), cells)
 
     def end(self, release: int) -> None:

@@ -22,12 +22,13 @@ from store._backup import (
     draft_beside,
     name_without_replacing,
     sqlite_file,
+    take_for_itself,
     verify,
 )
 from store._engines import Address, address_of
 from store._errors import StoreCorrupt, StoreError, StoreForeign, StoreUnavailable, in_our_words
 from store._failpoint import FailPoint, reached
-from store._files import LOG_ENDS, logs_of, put_on_disk
+from store._files import LOG_ENDS, last_file, logs_of, put_on_disk
 from store._lock import daemon_lock
 from store._open import REVISION_TABLE, migrate, refuse_foreign
 
@@ -66,6 +67,7 @@ def restore(
     with daemon_lock(url), draft_beside(store) as draft:  # the lock makes the folder, too
         result = _prepare(file, draft, project=project, lock_timeout=lock_timeout)
         path = _put_in_place(store, draft, now=now, lock_timeout=lock_timeout)
+        last_file(store).unlink(missing_ok=True)  # a person went back to the copy
     return Restored(result, path)
 
 
@@ -117,7 +119,7 @@ def _overwrite(store: Path, draft: Path, *, path: Path, lock_timeout: timedelta)
         StoreBusy: somebody has it open. StoreCorrupt: it cannot be read. StoreForeign: it is no store.
     """
     with in_our_words(str(store)), closing(connect(store, "rw", lock_timeout=lock_timeout)) as present:
-        _take_for_itself(present)
+        take_for_itself(present)
         tables = {name for (name,) in present.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if REVISION_TABLE not in tables:
             refuse_foreign(tables, str(store))
@@ -135,16 +137,8 @@ def _overwrite(store: Path, draft: Path, *, path: Path, lock_timeout: timedelta)
     return path
 
 
-def _take_for_itself(connection: Connection) -> None:
-    """Lock a database for this connection until it is closed, or fail."""
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("BEGIN EXCLUSIVE")
-    connection.execute("COMMIT")
-
-
 def _have_one_page_size(source: Connection, present: Connection) -> None:
-    """Write a database anew if its pages are of another size: one with a log cannot change the size of its own."""
+    """Write a database again if its pages are of another size: one with a log cannot change the size of its own."""
     (size,) = present.execute("PRAGMA page_size").fetchone()
     if source.execute("PRAGMA page_size").fetchone() != (size,):
         source.execute(f"PRAGMA page_size = {size}")

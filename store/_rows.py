@@ -94,6 +94,7 @@ class CheckStateRow(Row, table=True):
     pass_streak: int = whole()
     recent: str = line()
     flapping: bool = flag()
+    place: str | None = line(optional=True)
 
 
 class IncidentRow(Row, table=True):

@@ -15,6 +15,7 @@ from store._files import make_draft, put_on_disk, remove_draft, store_file
 
 _BYTES: Final = 32
 _LEAST_GIVEN: Final = 16
+_HEX: Final = "hex:"
 
 
 def signature_key(url: str, text: str | None = None) -> bytes:
@@ -22,7 +23,7 @@ def signature_key(url: str, text: str | None = None) -> bytes:
 
     Args:
         url: of the store.
-        text: what the configuration says, at least 16 characters.
+        text: what the configuration says, at least 16 characters; `hex:` and the content of a key file is that key.
 
     Raises:
         StoreUnavailable: PostgreSQL and none is given; the given one is short; the file cannot be read or made.
@@ -32,6 +33,8 @@ def signature_key(url: str, text: str | None = None) -> bytes:
             raise StoreUnavailable(
                 f"'signature_key' of the storage is short; expected {_LEAST_GIVEN} characters or more"
             )
+        if text.startswith(_HEX):
+            return _key_of(text.removeprefix(_HEX), "'signature_key' of the storage")
         return blake2b(text.encode(), digest_size=_BYTES, person=b"signature key").digest()
     store = store_file(url)
     if store is None:
@@ -46,15 +49,22 @@ def _read(file: Path) -> bytes:
     try:
         if not file.exists():
             _make(file)
-        text = file.read_text(encoding="ascii").strip()
-        key = bytes.fromhex(text)
+        text = file.read_text(encoding="ascii")
     except OSError as error:
         raise StoreUnavailable(f"{file}, the key of signatures, cannot be read or made ({error.strerror})") from None
+    except UnicodeDecodeError:
+        text = ""
+    return _key_of(text, str(file))
+
+
+def _key_of(text: str, name: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
     except ValueError:
         key = b""
     if len(key) != _BYTES:
         raise StoreUnavailable(
-            f"{file} is not a signature key (expected {_BYTES} bytes in hexadecimal digits); restore it, or remove "
+            f"{name} is not a signature key (expected {_BYTES} bytes in hexadecimal digits); restore it, or remove "
             "it to create a new one: then all classes are recounted, and earlier releases cannot be compared"
         )
     return key

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
-from sqlalchemy import Connection, Engine, Transaction
+from sqlalchemy import Connection, Engine, Transaction, text
 
 from store._engines import (
     BEGIN_TRIES,
@@ -22,20 +25,21 @@ from store._engines import (
     writer_engine,
 )
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
-from store._files import is_at
+from store._files import is_at, last_file, log_of, make_draft, remove_draft, replaced_logs
 from store._lock import Leader
 from store._transaction import ReadTransaction, WriteTransaction
 
 if TYPE_CHECKING:
     from store._rebuild import Discrepancy
     from store._request_claims import RequestClaim
-    from store._retention import Pruned
+    from store._retention import Postponed, Pruned, TrustedTime
 
 T = TypeVar("T")
 
 _NEARLY_FULL: Final = 64 * 2**20
 """Bytes that are free on the disk of the store below which its log is kept short."""
 _WAIT_FOR_READERS_MS: Final = 200
+_LAST_FORM: Final = "tablewatch.store-last/1"
 
 
 class Store:
@@ -56,6 +60,7 @@ class Store:
         self._opened = address.file.stat() if address.file is not None and address.file.exists() else None
         self._writer = writer_engine(address, lock_timeout=lock_timeout, checkpoints=checkpoints)
         self._reader = reader_engine(address, lock_timeout=lock_timeout)
+        self._has_log = False
         leader = leader_engine(address)
         self._leader = None if leader is None else Leader(leader)
 
@@ -89,11 +94,14 @@ class Store:
         """
         with in_our_words(self.name), self._connect(self._writer) as connection, self._begin(connection):
             connection.info[FAILED] = False
+            self._has_log = True
             yield WriteTransaction(connection)
             if connection.info[FAILED]:  # PostgreSQL would take everything back and call it a commit
                 raise StoreError(
                     f"{self.name}: a statement failed earlier in this transaction; nothing of it was stored"
                 )
+        if self._file is not None:  # what is in a log that was deleted meanwhile is not stored
+            self.check_place()
 
     def claim(self, project: str, *, adopt: bool = False) -> None:
         """Report which project uses the store: the first keeps it.
@@ -129,6 +137,56 @@ class Store:
                 f"{self.name} was deleted or replaced while in use, and later writes are lost; "
                 "restore a backup with 'tablewatch restore FILE', or restart to begin with an empty store"
             )
+        if self._file is not None and self._has_log and (replaced := replaced_logs(self._file)):
+            raise StoreError(
+                f"{replaced[0]} was deleted or replaced while in use; what was stored in it may be lost, unless this "
+                "process, as it ends, can save it; run 'tablewatch doctor'"
+            )
+
+    @property
+    def log(self) -> os.stat_result | None:
+        """Return the write-ahead log as it lies beside the file; None without one."""
+        return None if self._file is None else log_of(self._file)
+
+    def missing(self) -> str | None:
+        """Describe what was in this store and is not any more, by the file beside it; None if nothing is missing."""
+        known, present = self._last_known(), self._last_stored()
+        if known is None or present is None:
+            return None
+        if present.event < known.event or present.run < known.run:
+            what = f"event {known.event} and run {known.run}, but ends at event {present.event} and run {present.run}"
+        elif self.inspect(partial(_event_checksum, event=known.event)) != known.checksum:
+            what = f"another event {known.event} than this one has"
+        else:
+            return None
+        return f"{self.name} once held {what}: what was stored since is lost, or it is another store"
+
+    def save_last(self) -> None:
+        """Save how far the store goes in a file beside it, unless something of what was saved before is missing."""
+        if self._file is None or self.missing() is not None:
+            return
+        present = self._last_stored()
+        if present is None or present == self._last_known():
+            return
+        with suppress(OSError):  # a folder in which nothing can be made: nothing is compared then
+            draft = make_draft(self._file)
+            draft.write_text(json.dumps({"form": _LAST_FORM, **asdict(present)}), encoding="utf-8")
+            draft.replace(last_file(self._file))
+            remove_draft(draft)
+
+    def _last_stored(self) -> _Last | None:
+        return None if self._file is None else self.inspect(_last_stored)
+
+    def _last_known(self) -> _Last | None:
+        if self._file is None:
+            return None
+        try:
+            match json.loads(last_file(self._file).read_bytes()):
+                case {"form": str(form), "event": int(event), "run": int(run), "checksum": str() | None as checksum}:
+                    return _Last(event, run, checksum) if form == _LAST_FORM else None
+        except (OSError, ValueError):
+            pass
+        return None
 
     def shorten_log(self) -> None:
         """Move the write-ahead log into the file and empty it, if it is long or the disk nearly full.
@@ -179,10 +237,80 @@ class Store:
                 return total
             total += step
 
+    def prune_if_trusted(
+        self,
+        *,
+        keep_measurements: timedelta,
+        keep_incidents: timedelta,
+        now: datetime,
+        monotonic: float,
+        boot: str | None = None,
+    ) -> Pruned | Postponed | None:
+        """Record the time, and delete as `prune` does if the clock is trusted; else return what waits, None if nothing.
+
+        `monotonic`, `boot`: the uptime of the clock that `now` is of.
+        """
+        with self.writing() as tx:
+            self.record_time(tx, now=now, monotonic=monotonic, boot=boot)
+        postponed = self.postponed(
+            keep_measurements=keep_measurements, keep_incidents=keep_incidents, now=now, monotonic=monotonic, boot=boot
+        )
+        if postponed is not None:
+            if not (postponed.runs or postponed.incidents):
+                return None
+            with self.writing() as tx:
+                return replace(postponed, is_news=tx.note_postponed(now))
+        is_whole = self.missing() is None
+        pruned = self.prune(keep_measurements=keep_measurements, keep_incidents=keep_incidents, now=now)
+        if is_whole and pruned.text and self._file is not None:  # the newest event may have been old
+            last_file(self._file).unlink(missing_ok=True)
+            self.save_last()
+        return pruned
+
+    def postponed(
+        self,
+        *,
+        keep_measurements: timedelta,
+        keep_incidents: timedelta,
+        now: datetime,
+        monotonic: float,
+        boot: str | None = None,
+    ) -> Postponed | None:
+        """Return what is past its retention and stays since the clock is not trusted; None if it is trusted."""
+        from store._retention import count_postponed
+
+        return self.inspect(
+            lambda connection: count_postponed(
+                connection,
+                self._trusted.at(connection, now=now, monotonic=monotonic, boot=boot),
+                now=now,
+                measured_before=now - keep_measurements,
+                incidents_before=now - keep_incidents,
+            )
+        )
+
+    def record_time(self, tx: WriteTransaction, *, now: datetime, monotonic: float, boot: str | None = None) -> None:
+        """Record the time, as far as it is trusted. `monotonic`, `boot`: the uptime of its clock."""
+        tx.record_time(self._trusted, now=now, monotonic=monotonic, boot=boot)
+
+    @cached_property
+    def _trusted(self) -> TrustedTime:
+        """Return how far the clock of this process is believed."""
+        from store._retention import TrustedTime
+
+        return TrustedTime()
+
     def inspect(self, read: Callable[[Connection], T]) -> T:
         """Return what a function reads over a connection, of any database: it may have no tables of ours."""
         with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
             return read(connection)
+
+    def try_out(self, change: Callable[[Connection], T]) -> T:
+        """Return what a function returns over a connection that may write, and take back all that it wrote."""
+        with in_our_words(self.name), self._connect(self._writer) as connection, self._begin(connection) as transaction:
+            result = change(connection)
+            transaction.rollback()
+        return result
 
     def rebuild_check(self) -> Sequence[Discrepancy]:
         """Fold every incident's events and name those whose stored form says something else; empty when all agree."""
@@ -236,6 +364,9 @@ class Store:
     def close(self) -> None:
         """Close all connections."""
         self.stop_leading()
+        if self._has_log and os.getpid() == self._process:
+            with suppress(StoreError):
+                self.save_last()
         self._writer.dispose()
         self._reader.dispose()
 
@@ -249,6 +380,26 @@ class Store:
 
     def _begin(self, connection: Connection) -> Transaction:
         return _patiently(connection.begin, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The newest event of an incident, with its checksum, and the newest run; 0 without any."""
+
+    event: int
+    run: int
+    checksum: str | None
+
+
+def _last_stored(connection: Connection) -> _Last:
+    event = connection.scalar(text("SELECT max(id) FROM incident_event")) or 0
+    run = connection.scalar(text("SELECT max(number) FROM run")) or 0
+    return _Last(event, run, _event_checksum(connection, event=event))
+
+
+def _event_checksum(connection: Connection, *, event: int) -> str | None:
+    found = connection.scalar(text("SELECT checksum FROM incident_event WHERE id = :event"), {"event": event})
+    return None if found is None else str(found)
 
 
 def _patiently(begin: Callable[[], Transaction], name: str) -> Transaction:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from store._outbox import OutboxReader, OutboxWriter, WarningReader, WarningWriter
     from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
     from store._result_repository import ResultReader, ResultWriter
-    from store._retention import Pruned
+    from store._retention import Pruned, TrustedTime
     from store._schedule import ScheduleReader, ScheduleWriter
     from store._silences import SilenceReader, SilenceWriter
     from store._slots import SlotReader, SlotWriter
@@ -162,6 +162,22 @@ class WriteTransaction(ReadTransaction):
         """Report whose store this is, in place of what was said before."""
         self._connection.execute(delete(_PROJECT))
         self._connection.execute(insert(_PROJECT).values(id=1, name=name))
+
+    def record_time(self, trusted: TrustedTime, *, now: datetime, monotonic: float, boot: str | None) -> None:
+        """Record the time, as far as it is trusted."""
+        trusted.record(self._connection, now=now, monotonic=monotonic, boot=boot)
+
+    def note_postponed(self, now: datetime) -> bool:
+        """Return whether it was not noted within the last day that data waits, and record that it is now."""
+        from store._retention import note
+
+        return note(self._connection, now)
+
+    def confirm_time(self, at: datetime, *, monotonic: float = 0.0, boot: str | None = None) -> None:
+        """Record that a person confirmed the time: by it, data is deleted by age."""
+        from store._retention import trust
+
+        trust(self._connection, at, confirmed=True, monotonic=monotonic, boot=boot)
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
         """Delete a batch of rows past their retention; see `Store.prune`."""

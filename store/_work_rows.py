@@ -75,7 +75,11 @@ class SkipRow(Row, table=True):
 
 
 class ClockRow(Row, table=True):
-    """The latest time that was seen, and how often the clock went back behind it: one row."""
+    """The latest time that was seen, how often the clock went back behind it, and the time that is trusted: one row.
+
+    `trusted_at` is what `_retention` lets processes record, at `uptime_us` after the start `boot` of a machine where
+    that is known; `confirmed_at` what a person confirmed last; `noted_at` when it was told last that data waits for it.
+    """
 
     __tablename__ = "clock"
     __table_args__ = (CheckConstraint("id = 1", name="one"), STRICT)
@@ -83,6 +87,11 @@ class ClockRow(Row, table=True):
     id: int = key()
     epoch: int = whole()
     latest_at: datetime = time("latest_us", "latest_at")
+    trusted_at: datetime | None = time("trusted_us", "trusted_at", optional=True)
+    confirmed_at: datetime | None = time("confirmed_us", "confirmed_at", optional=True)
+    boot: str | None = line(optional=True)
+    uptime_us: int | None = whole(optional=True)
+    noted_at: datetime | None = time("noted_us", "noted_at", optional=True)
 
 
 class DaemonRow(Row, table=True):

@@ -20,6 +20,7 @@ from tablewatch._check import check
 from tablewatch._errors import InvalidInput, NotAvailable, TablewatchError
 from tablewatch._project import TablewatchProject, load
 from tablewatch._report import ChecksFailed, Report, ReportedCheck
+from tablewatch._suggest import Suggestions, suggest
 
 if TYPE_CHECKING:
     from tablewatch import checks, differential_privacy, generalisation, microaggregation, risk
@@ -32,6 +33,7 @@ __all__ = [
     "NotAvailable",
     "Report",
     "ReportedCheck",
+    "Suggestions",
     "TablewatchError",
     "TablewatchProject",
     "__version__",
@@ -42,10 +44,12 @@ __all__ = [
     "load",
     "microaggregation",
     "risk",
+    "suggest",
 ]
 
-for _public in (ChecksFailed, InvalidInput, NotAvailable, Report, ReportedCheck, TablewatchError, TablewatchProject):
+for _public in (ChecksFailed, InvalidInput, NotAvailable, Report, ReportedCheck, Suggestions, TablewatchError):
     _public.__module__ = __name__  # what a traceback says is what can be imported
+TablewatchProject.__module__ = __name__
 
 _MODULES: Final = frozenset({"checks", "differential_privacy", "generalisation", "microaggregation", "risk"})
 

@@ -61,7 +61,23 @@ def check(
         result = check_data(data, checks, about, fail_on=severity, caller=shared_caller())
     except ConfigError as error:
         raise InvalidInput(error.problems) from None
-    return report_of(result, Redactor())
+    return report_of(result, Redactor(), result.targets)
+
+
+def build_check(kind: str, /, **parameters: Any) -> Any:
+    """Return a check of a type.
+
+    Raises:
+        InvalidInput: a parameter is missing, unknown or wrong.
+    """
+    from monitor.config import ConfigError
+    from monitor.config.checks import build_check as build
+    from monitor.config.python_values import node_of
+
+    try:
+        return build(node_of({"type": kind, **parameters}, kind))
+    except ConfigError as error:
+        raise InvalidInput(error.problems) from None
 
 
 @cache

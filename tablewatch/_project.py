@@ -62,6 +62,7 @@ class TablewatchProject:
         from contextlib import nullcontext
 
         from monitor.config.selector import select
+        from monitor.scan.results import targets_of
         from monitor.scan.run import run_checks
 
         severity = severity_of(fail_on)
@@ -69,7 +70,7 @@ class TablewatchProject:
             selection = select(selectors, self._project.config)
             with self._project.open_store() if record else nullcontext() as store:
                 result = run_checks(self._project, selection, store=store, fail_on=severity, caller=shared_caller())
-        return report_of(result, self._project.loaded.redactor)
+        return report_of(result, self._project.loaded.redactor, targets_of(self._project, selection.tables))
 
     def incidents(self, *states: str, tables: tuple[str, ...] = (), limit: int = 50) -> list[dict[str, Any]]:
         """Return incidents, newest first, as `incidents` of `tablewatch.incidents/1`; open and acknowledged ones.
@@ -83,7 +84,7 @@ class TablewatchProject:
             NotAvailable: the store cannot be opened.
         """
         from incidents import State
-        from monitor.summaries.incident import incident_as_json, incident_figures
+        from monitor.summaries.incident import summaries_of
         from monitor.terminal.problem import Problem
         from store import IncidentFilter
 
@@ -92,11 +93,10 @@ class TablewatchProject:
             message = f"'{unknown[0]}' is not a state; expected one of {', '.join(State)}"
             raise InvalidInput([Problem("usage", message, "states")])
         wanted = tuple(State(state) for state in states or ("open", "acknowledged"))
-        with self._explained(), self._project.open_store() as store, store.reading() as tx:
+        with self._explained(), self._project.open_store(existing=True) as store, store.reading() as tx:
             incidents = tx.incidents.matching(IncidentFilter(states=wanted, tables=tables, limit=limit))
-        figures = incident_figures(self._project, incidents)
         redact = self._project.loaded.redactor
-        return [redact.value(incident_as_json(self._project, incident, figures[incident.id])) for incident in incidents]
+        return [redact.value(item.model_dump(mode="json")) for item in summaries_of(self._project, incidents)]
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -1,13 +1,13 @@
 """What a run of checks came to, for programs, terminals and notebooks."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tablewatch._errors import TablewatchError
+from tablewatch._errors import NotAvailable, TablewatchError
 
 if TYPE_CHECKING:
-    from monitor.scan.results import PassResult
+    from monitor.scan.results import CheckResult, PassResult, Target
     from monitor.terminal.redaction import Redactor
 
 _COLOURS: Final = {"pass": "#1a7f37", "warn": "#8a5a00", "fail": "#b42318", "unknown": "#6639a6"}
@@ -38,6 +38,30 @@ class ReportedCheck:
     owner: str | None
     duration_s: float
     segments: Sequence[Mapping[str, Any]] = ()
+    _source: "tuple[CheckResult, Target] | None" = field(default=None, repr=False, compare=False)
+
+    def rows(self, limit: int = 20) -> list[dict[str, Any]]:
+        """Read up to `limit` of the rows or keys that break the check, by column, from the table as it is now.
+
+        Raises:
+            NotAvailable: the check is of the table as a whole, the table cannot be read, or this is another process.
+        """
+        from monitor.scan.violations import NoRows, violating_rows
+        from monitor.terminal.problem import Problem
+
+        if self._source is None:
+            message = "the result came from another process; read the rows in that one"
+            raise NotAvailable([Problem("check.rows", message)])
+        result, target = self._source
+        try:
+            found = violating_rows(target, result.check, result.measured_at, limit=limit)
+        except NoRows as error:
+            raise NotAvailable([Problem("check.rows", str(error))]) from None
+        return [dict(row) for row in found]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process without the data."""
+        return ReportedCheck, tuple(getattr(self, item.name) for item in fields(self) if item.name != "_source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +148,18 @@ def _as_notebook_html(document: Mapping[str, Any]) -> str:
     return environment.get_template("notebook/results.html.j2").render(document=document, colours=_COLOURS)
 
 
-def report_of(result: "PassResult", redact: "Redactor") -> Report:
-    """Return the report of a pass, with the secrets of its configuration masked."""
+def report_of(result: "PassResult", redact: "Redactor", targets: "Iterable[Target]") -> Report:
+    """Return the report of a pass over tables, with the secrets of its configuration masked."""
     from monitor.reporting.terminal_views.pass_report import pass_as_json
 
     document = redact.value(pass_as_json(result))
     results: Sequence[Mapping[str, Any]] = document["results"]
-    return Report(tuple(ReportedCheck(**item) for item in results), document, result, redact)
+    tables = {target.subject.name: target for target in targets}
+    reported = [
+        ReportedCheck(**item, _source=(check_result, tables[check_result.table]))
+        for item, check_result in zip(results, result.results, strict=True)
+    ]
+    return Report(tuple(reported), document, replace(result, targets=()), redact)
 
 
 class ChecksFailed(TablewatchError):

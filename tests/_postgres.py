@@ -9,12 +9,15 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from types import MappingProxyType
 
 import pytest
+
+from tests.needs import postgresql_programs
 
 PASSWORD = "throwaway"  # noqa: S105 - of a server that lives for one test session and listens on loopback only
 _SAFE = "fsync=off\nsynchronous_commit=off\nfull_page_writes=off\nlisten_addresses='127.0.0.1'\nmax_connections=40\n"
@@ -22,16 +25,14 @@ _SAFE = "fsync=off\nsynchronous_commit=off\nfull_page_writes=off\nlisten_address
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """Yield the URL of a server whose user may create schemas and roles, or skip."""
+    """Yield the URL of a server whose user may create schemas and roles."""
     given = os.environ.get("TABLEWATCH_TEST_POSTGRES")
     if given:
         with _own_database(given) as url:
             yield url
         return
-    pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
-    programs = _programs()
-    if programs is None:
-        pytest.skip("no PostgreSQL server: set TABLEWATCH_TEST_POSTGRES, or install Debian's package postgresql")
+    programs = postgresql_programs()
+    assert programs is not None  # tests.needs has skipped
     with _server(programs) as url:
         yield url
 
@@ -52,13 +53,23 @@ def _own_database(server: str) -> Iterator[str]:
             connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
-def _programs() -> Path | None:
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
-    return next((folder for folder in reversed(folders) if (folder / "initdb").exists()), None)
+@contextmanager
+def _server(programs: Path) -> Iterator[str]:
+    with late_server(programs) as (url, start):
+        start()
+        yield url
 
 
 @contextmanager
-def _server(programs: Path) -> Iterator[str]:
+def late_server(
+    programs: Path | None = None, *, files: Mapping[str, bytes] = MappingProxyType({}), more: str = ""
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the URL of a server that does not run yet, and the function that starts it; it is gone afterwards.
+
+    `files` lie in its folder of data, which only it may read; `more`: lines of its configuration.
+    """
+    programs = programs or postgresql_programs()
+    assert programs is not None  # tests.needs has skipped
     folder = Path(mkdtemp(prefix="tablewatch-postgres-"))
     account = unprivileged("postgres")
     try:
@@ -71,13 +82,22 @@ def _server(programs: Path) -> Iterator[str]:
         _run(account, programs / "initdb", "--no-sync", "--encoding=UTF8", "--locale=C", *login, str(data))
         port = free_port()
         with (data / "postgresql.conf").open("a") as settings:
-            settings.write(f"{_SAFE}port={port}\nunix_socket_directories='{folder}'\n")
+            settings.write(f"{_SAFE}port={port}\nunix_socket_directories='{folder}'\n{more}")
+        for name, content in files.items():
+            (data / name).touch(mode=0o600)
+            (data / name).write_bytes(content)
+            if account is not None:
+                os.chown(data / name, account.pw_uid, account.pw_gid)
         control = (programs / "pg_ctl", "--pgdata", data, "--silent", "--wait")
-        _run(account, *control, f"--log={folder / 'log'}", "start")
+
+        def start() -> None:
+            _run(account, *control, f"--log={folder / 'log'}", "start")
+
         try:
-            yield f"postgresql://tablewatch:{PASSWORD}@127.0.0.1:{port}/postgres"
+            yield f"postgresql://tablewatch:{PASSWORD}@127.0.0.1:{port}/postgres", start
         finally:
-            _run(account, *control, "--mode=immediate", "stop")
+            if (data / "postmaster.pid").exists():
+                _run(account, *control, "--mode=immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -113,7 +133,7 @@ def free_port() -> int:
 
 def main() -> None:
     """Run a command with a throwaway server that TABLEWATCH_TEST_POSTGRES names."""
-    programs = _programs()
+    programs = postgresql_programs()
     if programs is None:
         sys.exit("no PostgreSQL server programs; install Debian's package postgresql")
     with _server(programs) as url:

@@ -1,9 +1,10 @@
 """One Spark session for all tests of a process."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,17 +12,15 @@ import pytest
 
 @pytest.fixture(scope="session")
 def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Yield a Spark session that holds the tables; sources make sessions of their own beside it, or skip."""
-    pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed")
+    """Yield a Spark session that holds the tables; sources make sessions of their own beside it."""
     from pyspark.sql import SparkSession
 
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2")  # not 200 for a few rows
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # tasks need the libraries of the tests
-    session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
+    with chdir(Path(__file__).parents[1]):  # its Python workers live where Java was started, and folders of tests go
+        session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     session.sql(
         "CREATE TABLE orders USING parquet AS "

@@ -2,30 +2,43 @@
 
 import gc
 import os
+import shutil
 import signal
-from collections.abc import Generator
+import sys
+import tempfile
 from pathlib import Path
-from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tests._browser import browser
 from tests._mysql import mysql_url
 from tests._postgres import postgres_url
 from tests._spark import spark_session
+from tests.needs import (
+    add_markers,
+    pytest_pycollect_makemodule,
+    pytest_runtest_setup,
+    pytest_terminal_summary,
+    reference_folder,
+)
 from tests.tiers import (
     pytest_addoption,
     pytest_collection_modifyitems,
-    pytest_configure,
     pytest_xdist_make_scheduler,
+    remember_tier,
+    write_passed,
 )
 
 __all__ = [
+    "browser",
     "mysql_url",
     "postgres_url",
     "pytest_addoption",
     "pytest_collection_modifyitems",
-    "pytest_configure",
+    "pytest_pycollect_makemodule",
+    "pytest_runtest_setup",
+    "pytest_terminal_summary",
     "pytest_xdist_make_scheduler",
     "reference_data",
     "spark_session",
@@ -38,46 +51,32 @@ settings.register_profile("unshrunk", settings.get_profile("random"), phases=[Ph
 settings.register_profile("ci", settings.get_profile("random"), derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "random")
 
+# without bytecode, every command that a test starts compiles the product again, and pytest rewrites every test again
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - Linux's folder in memory: what pytest makes there is its own
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
+    # a quarter of the quick tests' time was spent in waiting for a disk to store what is thrown away
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: so would be all that tests start
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_RESOURCES: Final = frozenset(
-    {
-        "postgres",
-        "mysql",
-        "spark",
-        "browser",
-        "schemathesis",
-        "reference_data",
-        "tracing",
-        "dbt",
-        "datacontract",
-        "airflow",
-        "dagster",
-        "fakesnow",
-        "prefect",
-        "promtool",
-    }
-)
 
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-    call: pytest.CallInfo[None],  # noqa: ARG001 - pytest's signature
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """With TABLEWATCH_NO_SKIPS, fail a test that was skipped because what it needs is not here."""
-    report = yield
-    needs = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
-    if os.environ.get("TABLEWATCH_NO_SKIPS") and report.skipped and needs & _RESOURCES:
-        report.outcome = "failed"
-        report.longrepr = f"skipped where nothing may be skipped: {report.longrepr}"
-    return report
+def pytest_configure(config: pytest.Config) -> None:
+    """Remember the tier before test modules are imported, and register the markers of what tests need."""
+    remember_tier(config)
+    write_passed(config)
+    add_markers(config)
 
 
 def pytest_collection_finish() -> None:
-    """Leave modules and ten thousand tests out of the search for garbage, which would look at them again and again."""
+    """Leave modules and ten thousand tests out of the search for garbage, which would look at them again and again.
+
+    A pytest that a test starts takes no options of this one; the processes of xdist have them by now.
+    """
+    os.environ.pop("PYTEST_ADDOPTS", None)
     gc.collect()
     gc.freeze()
 
@@ -91,9 +90,5 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
-    """Return the folder of reference data, or skip."""
-    beside = Path(__file__).resolve().parents[1].parent / "shared" / "data"
-    folder = Path(os.environ.get("TABLEWATCH_REFERENCE_DATA", beside))
-    if not folder.is_dir():
-        pytest.skip("no reference data: expected beside the repository, or where TABLEWATCH_REFERENCE_DATA says")
-    return folder
+    """Return the folder of reference data; without it, `tests.needs` skips."""
+    return reference_folder()

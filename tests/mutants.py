@@ -3,8 +3,8 @@
     python -m tests._postgres python -m tests.mutants [--count 40] [--seed 1] [--processes 2]
 
 Each change is made in a copy of the tracked files and judged by the tests of the parts: those of the quick tier first,
-then, where none notices, the rest. A test that never evaluates the changed expression cannot notice, so the tests of a
-tier run once unchanged, with a record of which of them evaluates what, and each change meets only those.
+then, where none notices, all of them. A test that never evaluates the changed expression cannot notice, so the tests
+of a tier run once unchanged, with a record of which of them evaluates what, and each change meets only those.
 """
 
 import argparse
@@ -259,7 +259,7 @@ def main() -> None:
     left, totals = list(sample(options.count, options.seed)), Counter[tuple[str, str]]()
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree(Path(folder), options.processes)
-        for tier in ("quick", "rest"):
+        for tier in ("quick", "all"):
             reaching = tree.reaching(left, tier)
             for mutant in left.copy():
                 tests = reaching[mutant]
@@ -271,7 +271,7 @@ def main() -> None:
                     totals[mutant.part, tier] += 1
     totals.update((mutant.part, "none") for mutant in left)
     for part in PARTS:
-        sys.stdout.write(f"{part}: {', '.join(f'{totals[part, tier]} {tier}' for tier in ('quick', 'rest', 'none'))}\n")
+        sys.stdout.write(f"{part}: {', '.join(f'{totals[part, tier]} {tier}' for tier in ('quick', 'all', 'none'))}\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """The shape of the product: where names live, and in which words it describes itself."""
 
 import ast
+import functools
 import importlib
 import re
 import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -25,10 +26,14 @@ PACKAGES = (
     "tablewatch",
     "pytest_tablewatch",
 )
-MODULES = {
-    path: ast.parse(path.read_text(encoding="utf-8")) for name in PACKAGES for path in (ROOT / name).rglob("*.py")
-}
 _CATALOGUE_VERBS = re.compile(r"(Give|Say|Tell)s?\b")
+
+
+@functools.cache
+def _modules() -> Mapping[Path, ast.Module]:
+    """Return the syntax tree of each module of the product."""
+    paths = (path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def _package(path: Path) -> str:
@@ -61,7 +66,7 @@ def _outsiders(path: Path, tree: ast.Module) -> Iterator[str]:
 
 def test_private_modules_stay_in_their_package() -> None:
     """A name with a leading underscore is imported only inside its own package."""
-    assert [text for path, tree in MODULES.items() for text in _outsiders(path, tree)] == []
+    assert [text for path, tree in _modules().items() for text in _outsiders(path, tree)] == []
 
 
 def test_docstrings_begin_with_programmers_verbs() -> None:
@@ -69,7 +74,7 @@ def test_docstrings_begin_with_programmers_verbs() -> None:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     assert [
         f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
-        for path, tree in MODULES.items()
+        for path, tree in _modules().items()
         for node in ast.walk(tree)
         if isinstance(node, kinds) and _CATALOGUE_VERBS.match(text := ast.get_docstring(node) or "")
     ] == []
@@ -88,7 +93,7 @@ def _starts_processes(tree: ast.Module) -> bool:
 
 def test_processes_are_started_by_the_pool() -> None:
     """One package supervises processes; else the daemon starts the web application, and a browser prints PDF."""
-    starting = {path.relative_to(ROOT).as_posix() for path, tree in MODULES.items() if _starts_processes(tree)}
+    starting = {path.relative_to(ROOT).as_posix() for path, tree in _modules().items() if _starts_processes(tree)}
     assert starting == {
         "monitor/daemon/web_process.py",
         "monitor/reporting/pdf.py",
@@ -121,7 +126,7 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_public_class_names_are_defined_once() -> None:
     """A concept has one name, and a name one concept: two public classes of one name are two things to tell apart."""
     places = defaultdict(list)
-    for path, tree in MODULES.items():
+    for path, tree in _modules().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(ROOT)))
@@ -131,7 +136,7 @@ def test_public_class_names_are_defined_once() -> None:
 def test_packages_export_what_they_name() -> None:
     """Every name of `__all__` is there, also where a package loads its modules when they are first used."""
     missing = []
-    for path in MODULES:
+    for path in _modules():
         if path.name == "__init__.py" and "migrations" not in path.parts:
             package = importlib.import_module(".".join(path.relative_to(ROOT).parent.parts))
             missing += [
@@ -142,7 +147,7 @@ def test_packages_export_what_they_name() -> None:
 
 def test_packages_load_late_what_type_checkers_see() -> None:
     """A package that loads its modules late has each name twice: for type checkers, and with its home; both agree."""
-    late = [(path, tree) for path, tree in MODULES.items() if "_HOME_OF: Final" in path.read_text(encoding="utf-8")]
+    late = [(path, tree) for path, tree in _modules().items() if "_HOME_OF: Final" in path.read_text(encoding="utf-8")]
     assert len(late) == 5
     for path, tree in late:
         package = importlib.import_module(_package(path))

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -143,3 +144,28 @@ def test_every_package_says_what_it_is_for():
     texts = {path: path.read_text(encoding="utf-8") for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
     placeholders = r"\bTODO\b|\bFIXME\b|\b(this|the|a|each|of) rooms?\b(?! for)"
     assert [str(path.relative_to(ROOT)) for path, text in texts.items() if re.search(placeholders, text)] == []
+
+
+def _pieces(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield the line of each text that is written as two, the end of the first and the start of the second."""
+    before = None
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.STRING:
+                prefix, _, rest = token.string.partition('"')
+                if "r" not in prefix.lower() and before is not None:
+                    yield token.start[0], before, rest.rstrip('"')
+                before = rest.rstrip('"') if "r" not in prefix.lower() else None
+            elif token.type not in {tokenize.NL, tokenize.COMMENT}:
+                before = None
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_texts_in_two_pieces_have_a_space_between(package: str) -> None:
+    """A message that is broken at the end of a line reads as one sentence."""
+    assert [
+        f"{path.relative_to(ROOT)}:{line}: {end[-20:]}|{start[:20]}"
+        for path in (ROOT / package).rglob("*.py")
+        for line, end, start in _pieces(path)
+        if re.search(r"(?<!\\)[\w,.;:)](?<!\\n)$", end) and re.match(r"[\w(]", start)
+    ] == []

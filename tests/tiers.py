@@ -1,21 +1,27 @@
 """Which tests run when: `make test` runs those that are quick, `make test-all` all of them.
 
     --tier quick   every test but those of `slow.txt`; of a function marked `*` there, its first case; fewer examples
-    --tier rest    what `quick` left out, and every property again with all its examples
-    --tier all     everything, once (the default)
+    --tier change  what `.ci/run` asks of a change: of a slow function marked `combinations` the cases whose ids have
+                   the least hashes, up to `CASES_S` seconds of them; half the examples and kills
+    --tier all     everything (the default)
     --tier search  properties only, each with ten times as many examples
 
 `slow.txt` is written from the times of a whole run: `python -m tests.tiers FILE.xml` (from `pytest --junitxml`). A
 function is in it if its cases together take more than `QUICK_S`. Its times also decide what begins first, so that two
 processes end together; what needs Spark runs in one process, since each would start a Java machine of its own.
+
+    --passed=FILE    write the ids of the tests that passed, each on a line
+    --without=FILE   leave those tests out, but for properties: a quick run tries fewer of their examples
 """
 
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from math import ceil
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -37,7 +43,9 @@ _SLOW_FILES: Final = frozenset(
     }
 )
 """Files whose tests share something that takes long to make: they are left out as a whole, as is Spark."""
-_SHARES: Final = {"quick": 0.2, "rest": 1.0, "all": 1.0, "search": 10.0}
+CASES_S: Final = 8.0
+"""Seconds that combinations of one function take together in the tier of a change, unless three take longer."""
+_SHARES: Final = {"quick": 0.2, "change": 0.5, "all": 1.0, "search": 10.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +60,38 @@ _share = _SHARES["all"]
 
 
 def examples(count: int) -> int:
-    """Return how many examples of a property are tried: a fifth in the quick tier, ten times as many in a search."""
+    """Return how many examples of a property are tried in the tier: from a fifth of `count` to ten times as many."""
     return max(5, round(count * _share))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--tier`."""
     parser.addoption("--tier", choices=tuple(_SHARES), default="all", help="which tests run; see tests/tiers.py")
+    parser.addoption("--passed", type=Path, help="file that the ids of the tests that passed are written to")
+    parser.addoption("--without", type=Path, help="file with ids of tests to leave out, but not properties")
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def write_passed(config: pytest.Config) -> None:
+    """Write the ids of the tests that passed where `--passed` asks for them."""
+    if (file := config.getoption("--passed")) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Passed(file.open("w", encoding="utf-8")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """Writes the ids of tests as they pass."""
+
+    file: TextIO
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.file.write(f"{report.nodeid}\n")
+
+    def pytest_unconfigure(self) -> None:
+        self.file.close()
+
+
+def remember_tier(config: pytest.Config) -> None:
     """Remember the tier before test modules are imported."""
     global _share  # noqa: PLW0603 - decorators read it while modules are imported
     _share = _SHARES[config.getoption("--tier")]
@@ -79,18 +109,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seconds: dict[Path, float] = defaultdict(float)
     for name in {_function(item): item.path for item in items}.items():
         seconds[name[1]] += slow[name[0]].seconds if name[0] in slow else 0.0
-    quick = set(_quick(items, slow))
     if tier == "quick":
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in quick])
-        items[:] = [item for item in items if item.nodeid in quick]
-    elif tier == "rest":
-        again = [item for item in items if item.nodeid not in quick or _is_property(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(again)])
-        items[:] = again
+        quick = set(_quick(items, slow))
+        _keep(config, items, lambda item: item.nodeid in quick)
+    elif tier == "change":
+        sample = _sample(items, slow)
+        _keep(config, items, lambda item: item.nodeid in sample)
     elif tier == "search":
-        config.hook.pytest_deselected(items=[item for item in items if not _is_property(item)])
-        items[:] = [item for item in items if _is_property(item)]
+        _keep(config, items, _is_property)
+    if file := config.getoption("--without"):
+        passed = set(file.read_text(encoding="utf-8").splitlines())
+        _keep(config, items, lambda item: item.nodeid not in passed or _is_property(item))
     items.sort(key=lambda item: -seconds[item.path])
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[pytest.Item], bool]) -> None:
+    kept, left_out = [], []
+    for item in items:
+        (kept if wanted(item) else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 def _quick(items: Sequence[pytest.Item], slow: Mapping[str, Slow]) -> Iterator[str]:
@@ -107,6 +145,17 @@ def _quick(items: Sequence[pytest.Item], slow: Mapping[str, Slow]) -> Iterator[s
     yield from first.values()
 
 
+def _sample(items: Sequence[pytest.Item], slow: Mapping[str, Slow]) -> set[str]:
+    """Return the ids of all tests but the combinations that would take a function above `CASES_S`."""
+    cases: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        cases[_function(item) if item.get_closest_marker("combinations") else item.nodeid].append(item.nodeid)
+    for function in cases.keys() & slow.keys():
+        cases[function].sort(key=lambda name: sha256(name.encode()).digest())
+        del cases[function][max(3, ceil(len(cases[function]) * CASES_S / slow[function].seconds)) :]
+    return {name for ids in cases.values() for name in ids}
+
+
 def _function(item: pytest.Item) -> str:
     path = item.path.relative_to(_ROOM).as_posix() if item.path.is_relative_to(_ROOM) else item.path.name
     parts = item.nodeid.split("[", 1)[0].split("::")[1:]
@@ -114,7 +163,8 @@ def _function(item: pytest.Item) -> str:
 
 
 def _is_property(item: pytest.Item) -> bool:
-    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+    function = getattr(item, "obj", None)
+    return bool(getattr(function, "is_hypothesis_test", False)) or item.nodeid.endswith("::runTest")
 
 
 @pytest.hookimpl(optionalhook=True)

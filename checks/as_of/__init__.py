@@ -44,9 +44,9 @@ def loaded_by(context: Context, counts: Measurement) -> ir.BooleanValue | Outcom
         return reading
     without = counts.number(_ROWS) - counts.number("filled")
     if without:
+        rows = "1 row has" if without == 1 else f"{without:,} rows have"
         raise Misconfigured(
-            f"cannot be evaluated as of a past time: {without:,} rows have no load time in '{name}', "
-            "so it is unknown when they arrived"
+            f"cannot be evaluated as of a past time: {rows} no load time in '{name}', so when they arrived is unknown"
         )
     clock = next(clock for clock in times.clocks if clock.reading == reading)
     return times.value <= times.now(clock)

@@ -25,7 +25,7 @@ from typing import Final, TypeAlias
 
 from checks._aggregates import holds_no_number
 from checks.classes.sensitive import bad_classes
-from checks.classes.tables import COPIES, SIZE, VALUE, ClassTables
+from checks.classes.tables import COPIES, MEMBERS, SIZE, VALUE, ClassTables
 from checks.risk.hierarchy import Hierarchy
 from checks.risk.t_distances import T_SLACK
 from sources.expressions import dt, ibis, ir
@@ -71,7 +71,10 @@ def values_of(reference: ir.Table, column: str, kind: dt.DataType) -> Values:
     """
 
     def values(tables: ClassTables, sensitive: str) -> ir.Table:
-        own, everybody = tables.pairs(sensitive), reference.select(value=reference[column].cast(kind))
+        own = tables.pairs(sensitive)
+        everybody = tables.reading.respelled(reference.select(value=reference[column].cast(kind)))
+        if tables.reading.missing is not None:
+            everybody = everybody.filter(~tables.reading.missing(everybody[VALUE]))
         distinct = own.select(value=own[VALUE].cast(kind), total=ibis.literal(0, type="int64")).distinct()
         referenced = everybody.group_by(VALUE).aggregate(total=everybody.count().cast("int64"))
         both = distinct.union(referenced)
@@ -85,7 +88,8 @@ def equally_far(values: Values) -> Distances:
 
     def distances(tables: ClassTables, sensitive: str) -> ir.Table:
         placed = sized(tables, with_facts(tables.pairs(sensitive), values(tables, sensitive)))
-        surplus = placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))
+        moved = _surplus(placed, placed[COPIES], placed["total"])
+        surplus = placed.select(*tables.keys, SIZE, *_carried(tables), "rows", moved=moved)
         return _distance(tables, surplus, steps=1)
 
     return distances
@@ -97,16 +101,18 @@ def far_in(hierarchy: Hierarchy, values: Values) -> Distances:
     def distances(tables: ClassTables, sensitive: str) -> ir.Table:
         table = _with_nodes(values(tables, sensitive), hierarchy)
         placed = sized(tables, with_facts(tables.pairs(sensitive), table))
-        moved = [placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))]
+        columns = [*tables.keys, SIZE, *_carried(tables), "rows"]
+        moved = [placed.select(*columns, moved=_surplus(placed, placed[COPIES], placed["total"]))]
         for level in range(1, hierarchy.partitions):
             grouped = placed.group_by([*tables.keys, f"node{level}"]).aggregate(
                 size=placed[SIZE].max(),
                 rows=placed["rows"].max(),
                 copies=placed[COPIES].sum().cast("int64"),
                 total=placed[f"total{level}"].max(),
+                **_largest(placed, _carried(tables)),
             )
             surplus = _surplus(grouped, grouped["copies"], grouped["total"])
-            moved.append(grouped.select(*tables.keys, SIZE, "rows", moved=surplus))
+            moved.append(grouped.select(*columns, moved=surplus))
         united = moved[0] if len(moved) == 1 else ibis.union(*moved, distinct=False)
         return _distance(tables, united, steps=hierarchy.partitions)
 
@@ -157,10 +163,22 @@ def _surplus(table: ir.Table, copies: ir.IntegerValue, total: ir.IntegerValue) -
 def _distance(tables: ClassTables, surplus: ir.Table, *, steps: int) -> ir.Table:
     """Return how far each class is: its surplus, divided by the number of steps between a value and the root."""
     classes = surplus.group_by(list(tables.keys)).aggregate(
-        size=surplus[SIZE].max(), rows=surplus["rows"].max(), moved=surplus["moved"].sum().cast("int64")
+        size=surplus[SIZE].max(),
+        rows=surplus["rows"].max(),
+        moved=surplus["moved"].sum().cast("int64"),
+        **_largest(surplus, _carried(tables)),
     )
     whole = (classes[SIZE] * classes["rows"]).cast("float64") * steps
-    return classes.select(SIZE, far=classes["moved"].cast("float64") / whole.nullif(0))
+    return classes.select(SIZE, *_carried(tables), far=classes["moved"].cast("float64") / whole.nullif(0))
+
+
+def _carried(tables: ClassTables) -> Sequence[str]:
+    """Return the columns of pairs that are alike in all of a class."""
+    return () if tables.is_plain else (MEMBERS,)
+
+
+def _largest(table: ir.Table, names: Sequence[str]) -> dict[str, ir.Value]:
+    return {name: table[name].max() for name in names}
 
 
 def _with_nodes(values: ir.Table, hierarchy: Hierarchy) -> ir.Table:
@@ -212,7 +230,7 @@ def _far(tables: ClassTables, sensitive: str, dialect: str, everybody: Values) -
     pairs = tables.pairs(sensitive)
     values = _line(everybody(tables, sensitive), dialect)
     expressions = values.aggregate(top=values.count(), heap=values["heaped"].max())
-    stretches = _stretches(with_facts(pairs, values).cross_join(expressions), tables.keys)
+    stretches = _stretches(with_facts(pairs, values).cross_join(expressions), tables.keys, _carried(tables))
     turns = _turns(stretches, values)
     if dialect == "sqlite":  # which joins by scanning what does not look grouped
         others = {name: stretches[name].max() for name in stretches.columns if name not in {*tables.keys, "first"}}
@@ -224,12 +242,13 @@ def _far(tables: ClassTables, sensitive: str, dialect: str, everybody: Values) -
         steps=table["top"].max() - 1,
         whole=table["whole"].sum().cast("int64") + table["before"].min(),
         part=table["part"].sum().cast("int64"),
+        **_largest(table, _carried(tables)),
     )
     size, rows, steps = (classes[name].cast("float64") for name in (SIZE, "rows", "steps"))
     far = (classes["whole"].cast("float64") + classes["part"].cast("float64") / size) / (
         rows.nullif(0) * steps.nullif(0)
     )
-    return classes.select(SIZE, far=far.coalesce(0.0))
+    return classes.select(SIZE, *_carried(tables), far=far.coalesce(0.0))
 
 
 def _line(values: ir.Table, dialect: str) -> ir.Table:
@@ -245,7 +264,7 @@ def _line(values: ir.Table, dialect: str) -> ir.Table:
     return line.mutate(heaped=heaped, before=heaped - line["reached"])
 
 
-def _stretches(pairs: ir.Table, keys: tuple[str, ...]) -> ir.Table:
+def _stretches(pairs: ir.Table, keys: tuple[str, ...], carried: Sequence[str]) -> ir.Table:
     """Return of each value of a class where its stretch begins and ends, and how far up F is there.
 
     `first` to `last`: the places; `before` and `after`: S before the first, and at the last; `level` and `rest`:
@@ -255,6 +274,7 @@ def _stretches(pairs: ir.Table, keys: tuple[str, ...]) -> ir.Table:
     up_to = pairs[COPIES].sum().over(**along, rows=(None, 0)).cast("int64")
     result = pairs.select(
         *keys,
+        *carried,
         "rows",
         "top",
         "before",

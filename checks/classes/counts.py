@@ -15,19 +15,14 @@ Of a table with `incremental`, the figures of the rows that are no longer read a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeAlias
 
-from checks.classes.pairs import SignaturePairs
-
-SIGNATURE: Final = 16
-"""Bytes of a signature."""
-
-CLASS_VALUE: Final = 3 * SIGNATURE
-"""Bytes of a sensitive value of a class: the signatures of column, class and value."""
+from checks.classes.pairs import SIGNATURE, SignaturePairs
 
 MOST_CLASSES: Final = 4_000_000
 """A table with more counts than this is counted as a whole each time, by its own engine."""
@@ -146,8 +141,9 @@ class ClassChange:
 class PersonPairs:
     """The classes of persons: a signature of the person and one of its class, 16 bytes each, per row.
 
-    `digest`: by what persons are told apart. `unnamed`: rows without a person. `values`: which sensitive values each
-    class has: signatures of the column, of the class and of the value, 48 bytes for each; None where none were kept.
+    `digest`: by what persons are told apart. `unnamed`: rows without a person. `values`: which values each class has,
+    `CLASS_VALUE` bytes for each: sensitive ones, and the combinations of quasi-identifiers that it was made of; None
+    where none were kept. `is_counted`: whether all rows are here; an earlier version kept each pair once.
     """
 
     digest: bytes
@@ -155,11 +151,17 @@ class PersonPairs:
     classes: bytes
     unnamed: int
     values: bytes | None = None
+    is_counted: bool = True
 
     @property
     def rows(self) -> int:
         """Count the rows that have a person."""
         return len(self.people) // SIGNATURE
+
+    def counts(self) -> Mapping[tuple[bytes, bytes], int]:
+        """Return how many rows each pair of a person and a class has."""
+        places = range(0, len(self.people), SIGNATURE)
+        return Counter((self.people[at : at + SIGNATURE], self.classes[at : at + SIGNATURE]) for at in places)
 
 
 @dataclass(frozen=True, slots=True)

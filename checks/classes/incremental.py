@@ -5,13 +5,18 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from checks._contract import CheckParameters, ClassQuestion, Context, Json, Measurement, Wants
+from checks._contract import ClassQuestion, Context, Json, Measurement, Wants
 from checks.classes.counts import ClassCountRequest, Keeping, Mode
-from checks.classes.tables import sizes_of
-from checks.parameters.columns import quasi_identifiers_of
+from checks.classes.people import PeopleParameters
+from checks.classes.tables import people_of, sizes_of
+from checks.parameters.columns import QuasiIdentifiers, quasi_identifiers_of
 
 SIZES = "sizes"
 """Under this name the sizes of the classes come back, however they were counted."""
+
+
+SIZES_BY, PEOPLE_BY = "sizes by ", "people by "
+"""With the name of a column behind them: the sizes of classes in people, and the people by their smallest class."""
 
 
 class _Incremental(BaseModel):
@@ -46,9 +51,10 @@ class ByChanges(_Incremental):
 Incremental: TypeAlias = Annotated[ByAppend | ByChanges, Field(discriminator="mode")]
 
 
-class SizesParameters(CheckParameters):
+class SizesParameters(PeopleParameters):
     """The parameters of checks that follow from the sizes of classes alone, which can be kept from run to run."""
 
+    quasi_identifiers: QuasiIdentifiers = ()
     incremental: Incremental | None = Field(
         None, description="Store the counts and count only changes: by append or changes."
     )
@@ -67,6 +73,8 @@ class SizesParameters(CheckParameters):
     def _changes_are_of_all_rows(self) -> Self:
         if isinstance(self.incremental, ByChanges) and self.where is not None:
             raise ValueError("'incremental' by changes does not support 'where': changes cover all rows")
+        if self.incremental is not None and self.person is not None:
+            raise ValueError("'incremental' counts rows and cannot be combined with 'person'")
         return self
 
     def wanted_sizes(self, context: Context, quasi_identifiers: tuple[str, ...]) -> Wants:
@@ -79,7 +87,24 @@ class SizesParameters(CheckParameters):
             return Wants(
                 kept=ClassCountRequest(quasi_identifiers_of(context, quasi_identifiers), self.incremental.keeping)
             )
-        return Wants(classes={SIZES: sizes_question(context, quasi_identifiers)})
+        counts = self.identifier_counts(context)
+        return Wants(aggregates=counts, classes={SIZES: sizes_question(context, quasi_identifiers)})
+
+    def people_questions(self, context: Context, measurement: Measurement) -> Mapping[str, ClassQuestion]:
+        """Request the sizes of classes in people, by each column that says whose a row is."""
+        if self.incremental is not None:
+            return {}
+        names = quasi_identifiers_of(context, self.quasi_identifiers)
+        return {
+            f"{label}{person.column}": ClassQuestion(names, answer, person=person)
+            for person in self.people_columns(measurement)
+            for label, answer in ((SIZES_BY, sizes_of), (PEOPLE_BY, people_of))
+        }
+
+    def counted_by(self, measurement: Measurement) -> Sequence[str | None]:
+        """Return the columns by which people were counted, of which the worst is judged; None for rows."""
+        columns = [name.removeprefix(SIZES_BY) for name in measurement.tables if name.startswith(SIZES_BY)]
+        return columns if self.person is not None else [None, *columns]
 
     def counting(self, measurement: Measurement) -> Mapping[str, Json]:
         """Describe how the classes were counted, where counts are kept; nothing else."""

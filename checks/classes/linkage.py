@@ -307,6 +307,12 @@ def linked_persons(records: CompleteRows, at_least: int | None) -> ir.Table:
     return _histogram(per, "fitting", only, None)
 
 
+def shared_values(records: CompleteRows) -> ir.Table:
+    """Count the distinct rows that match any of the other table, as one row: `shared`."""
+    pairs = _matches(records, *records.counted())
+    return pairs.aggregate(shared=pairs.count())
+
+
 def _histogram(table: ir.Table, candidates: str, only: ir.BooleanColumn, weight: str | None) -> ir.Table:
     groups = table.group_by(candidates=table[candidates].cast("int64"))
     if weight is None:

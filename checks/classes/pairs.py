@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+SIGNATURE: Final = 16
+"""Bytes of a signature."""
+
+COPIES: Final = 8
+"""Bytes of a number of rows, the least significant first; 0 where an earlier version kept none."""
+
+CLASS_VALUE: Final = 3 * SIGNATURE + 2 * COPIES
+"""Bytes of a value of a class: the signatures of column, class and value, and how many rows and people have it."""
+
 _WORD: Final = 8
 _PAIR: Final = 3 * _WORD
 

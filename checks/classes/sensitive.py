@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from checks._contract import ColumnClass, Context, Misconfigured
-from checks.classes.tables import COPIES, SIZE, ClassTables
+from checks.classes.tables import COPIES, KNOWN, MEMBERS, SIZE, ClassTables
 from checks.risk.l_measures import entropy_floor, ratio_of
-from sources.expressions import ir
+from sources.expressions import ibis, ir
 
 
 def sensitive_of(context: Context, names: Sequence[str], quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
@@ -38,10 +38,11 @@ def sensitive_of(context: Context, names: Sequence[str], quasi_identifiers: Sequ
 
 def bad_classes(classes: ir.Table, broken: Mapping[str, ir.BooleanValue]) -> dict[str, ir.Value]:
     """Count, for each named limit, the classes that break it (`classes:NAME`), and their records (`records:NAME`)."""
+    size = classes[MEMBERS if MEMBERS in classes.columns else SIZE]
     expressions: dict[str, ir.Value] = {}
     for name, bad in broken.items():
         expressions[f"classes:{name}"] = bad.ifelse(1, 0).sum().cast("int64")
-        expressions[f"records:{name}"] = bad.ifelse(classes[SIZE], 0).sum().cast("int64")
+        expressions[f"records:{name}"] = bad.ifelse(size, 0).sum().cast("int64")
     return expressions
 
 
@@ -120,6 +121,8 @@ def _classes(tables: ClassTables, sensitive: str, limits: Sequence[DiversityLimi
     pairs = tables.pairs(sensitive)
     if ratios:
         pairs = _with_depths(pairs, tables.keys, ratios)
+    if not tables.is_plain:
+        return _classes_as_read(tables, pairs, list(ratios))
     copies = pairs[COPIES].cast("float64")
     classes = pairs.group_by(list(tables.keys)).aggregate(
         distinct=pairs.count(),
@@ -130,6 +133,28 @@ def _classes(tables: ClassTables, sensitive: str, limits: Sequence[DiversityLimi
     size = classes[SIZE].cast("float64")
     entropy = (classes["distinct"] == 1).ifelse(0.0, size.ln() - classes["logs"] / size)
     return classes.mutate(entropy=entropy)
+
+
+def _classes_as_read(tables: ClassTables, pairs: ir.Table, depths: Sequence[str]) -> ir.Table:
+    """Return a row for each class as `_classes` does, without what is missing.
+
+    Where people are counted, a value that all of a class have is certain for each of them: its l is 1, whatever other
+    values they have too.
+    """
+    copies = pairs[COPIES].cast("float64").nullif(0)
+    classes = pairs.group_by(list(tables.keys)).aggregate(
+        distinct=copies.count(),
+        size=pairs[MEMBERS].max(),
+        known=pairs[KNOWN].max(),
+        most=pairs[COPIES].max(),
+        copies=copies.sum(),
+        logs=(copies * copies.ln()).sum(),
+        **{name: pairs[name].sum().cast("int64") for name in depths},
+    )
+    is_certain = classes["most"] == classes[KNOWN] if tables.person is not None else classes["distinct"] <= 1
+    entropy = is_certain.ifelse(0.0, classes["copies"].ln() - classes["logs"] / classes["copies"])
+    certain = {name: is_certain.ifelse(ibis.least(classes[name], 1), classes[name]) for name in ("distinct", *depths)}
+    return classes.mutate(entropy=entropy, **certain)
 
 
 def _with_depths(pairs: ir.Table, keys: Sequence[str], ratios: dict[str, Fraction]) -> ir.Table:

@@ -13,6 +13,7 @@ larger classes than a GROUP BY does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add
 from typing import Final
@@ -22,6 +23,44 @@ from sources.expressions import ibis, ir
 SIZE = "size"
 COPIES = "copies"
 VALUE = "value"
+MEMBERS = "members"
+KNOWN = "known"
+_PERSON: Final = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveReading:
+    """How the values of a sensitive column are read.
+
+    `spellings`: what to replace by what; `folded`: each is read in lower case, without white space around. `missing`:
+    what counts as missing; `dropped`: whether that has no pair, else one of no copies.
+    """
+
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    folded: bool = False
+    missing: Callable[[ir.Column], ir.BooleanValue] | None = None
+    dropped: bool = False
+
+    def respelled(self, rows: ir.Table) -> ir.Table:
+        """Return rows with one spelling of each `value`."""
+        if self.folded:
+            return rows.mutate(**{VALUE: rows[VALUE].strip().lower()})
+        return rows.mutate(**{VALUE: rows[VALUE].substitute(dict(self.spellings))}) if self.spellings else rows
+
+    def is_missing(self, value: ir.Column) -> ir.BooleanValue:
+        """Return of a value whether it counts as missing."""
+        return ibis.literal(value=False) if self.missing is None else self.missing(value)
+
+
+EXACT: Final = SensitiveReading()
+
+
+@dataclass(frozen=True, slots=True)
+class PersonColumn:
+    """The column that says whose a row is. `apart`: rows without a person are of one each, else all of one person."""
+
+    column: str
+    apart: bool = False
 
 
 class ClassTables:
@@ -29,12 +68,24 @@ class ClassTables:
 
     Where sensitive columns are asked about, the classes are made from the pairs of the first of them, so that one pass
     over the rows serves both.
+
+    With a `person`, people are counted in the place of rows: a person once in each class, and once with each value in
+    it.
     """
 
-    def __init__(self, rows: ir.Table, quasi_identifiers: Sequence[str], sensitive: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        rows: ir.Table,
+        quasi_identifiers: Sequence[str],
+        sensitive: Sequence[str] = (),
+        person: PersonColumn | None = None,
+        reading: SensitiveReading = EXACT,
+    ) -> None:
         """Take the rows to look at, and columns of them; the order in which they are named means nothing."""
+        self.reading = reading
         self.quasi_identifiers = tuple(sorted(quasi_identifiers))
         self.sensitive = tuple(sensitive)
+        self.person = person
         self.keys = tuple(f"q{number}" for number in range(len(self.quasi_identifiers)))
         self._rows = rows
 
@@ -44,27 +95,109 @@ class ClassTables:
 
     @cached_property
     def classes(self) -> ir.Table:
-        """Return a row for each class: its keys, and how many rows it has (`size`)."""
-        if self.sensitive:
+        """Return a row for each class: its keys, and how many rows or people it has (`size`)."""
+        if self.sensitive and self.is_plain:
             pairs = self.pairs(self.sensitive[0])
             return pairs.group_by(list(self.keys)).aggregate(**{SIZE: pairs[COPIES].sum().cast("int64")})
         narrow = self._narrow()
         return narrow.group_by(list(self.keys)).aggregate(**{SIZE: narrow.count()})
 
+    def read(self, reading: SensitiveReading) -> ClassTables:
+        """Return the tables in which sensitive values are read in another way."""
+        return ClassTables(self._rows, self.quasi_identifiers, person=self.person, reading=reading)
+
+    @property
+    def is_plain(self) -> bool:
+        """Check whether rows are counted and their values are read as they are."""
+        return self.person is None and self.reading == EXACT
+
     def pairs(self, sensitive: str) -> ir.Table:
-        """Return a row for each value of a sensitive column within a class: keys, `value`, how many rows (`copies`)."""
-        narrow = self._narrow(sensitive)
-        return narrow.group_by([*self.keys, VALUE]).aggregate(**{COPIES: narrow.count()})
+        """Return a row for each value of a sensitive column within a class: keys, `value`, how many rows (`copies`).
+
+        Unless the tables are plain: `members`, the rows or people of the whole class, and `known`, those of them with
+        a value; `copies` is 0 for what counts as missing.
+        """
+        reading, keys = self.reading, list(self.keys)
+        if self.person is None:
+            narrow = self._narrow(sensitive)
+            pairs = narrow.group_by([*self.keys, VALUE]).aggregate(**{COPIES: narrow.count()})
+            if self.is_plain:
+                return pairs
+            inner = reading.respelled(pairs).mutate(news=pairs[COPIES])
+        else:
+            narrow = self._once(self._narrow(sensitive))
+            inner = narrow.group_by([*keys, VALUE]).aggregate(copies=narrow.count(), news=narrow["once"].sum())
+        missing, news = reading.is_missing(inner[VALUE]), inner["news"]
+        inner = inner.mutate(
+            copies=missing.ifelse(0, inner[COPIES]),
+            members=news.sum().over(group_by=keys),
+            known=missing.ifelse(0, news).sum().over(group_by=keys),
+        )
+        if reading.dropped:
+            inner = inner.filter(inner[COPIES] > 0)
+        sums = {COPIES: inner[COPIES].sum(), MEMBERS: inner[MEMBERS].max(), KNOWN: inner[KNOWN].max()}
+        # grouped once more: SQLite joins what comes out of a window by scanning
+        grouped = inner.group_by([*keys, VALUE])
+        return grouped.aggregate(**{name: item.cast("int64") for name, item in sums.items()})
+
+    def people(self) -> ir.Table:
+        """Return a row for each person: the `size` of the smallest class it is in.
+
+        Where no person is counted, a row for each row.
+        """
+        narrow = self._narrow()
+        sized = narrow.mutate(size=narrow.count().over(group_by=list(self.keys)))
+        if self.person is None:
+            return sized.select(SIZE)
+        smallest = sized.group_by(_PERSON).aggregate(size=sized[SIZE].min())
+        if not self.person.apart:
+            return smallest.select(SIZE)
+        named, unnamed = smallest.filter(smallest[_PERSON].notnull()), sized.filter(sized[_PERSON].isnull())
+        return named.select(SIZE).union(unnamed.select(SIZE))
+
+    def without(self, quasi_identifier: str) -> ClassTables:
+        """Return the tables of the other quasi-identifiers."""
+        others = [name for name in self.quasi_identifiers if name != quasi_identifier]
+        return ClassTables(self._rows, others, person=self.person)
+
+    def respelled(self, merged: Mapping[str, Mapping[str, str]]) -> ClassTables:
+        """Return the tables in which quasi-identifiers have other spellings: per column, what to replace by what."""
+        rows = self._rows.mutate(**{name: self._rows[name].substitute(dict(item)) for name, item in merged.items()})
+        return ClassTables(rows, self.quasi_identifiers, person=self.person)
+
+    def _once(self, narrow: ir.Table) -> ir.Table:
+        """Add `once`: 1 in one of the rows of a person within a class, else 0."""
+        order = [self.reading.is_missing(narrow[VALUE]), narrow[VALUE]]
+        place = ibis.row_number().over(group_by=[*self.keys, _PERSON], order_by=order)
+        first = place == 0
+        if self.person is not None and self.person.apart:
+            first |= narrow[_PERSON].isnull()
+        return narrow.mutate(once=first.ifelse(1, 0))
 
     def _narrow(self, sensitive: str | None = None) -> ir.Table:
         columns = {key: self._rows[name] for key, name in zip(self.keys, self.quasi_identifiers, strict=True)}
-        return self._rows.select(**columns, **({} if sensitive is None else {VALUE: self._rows[sensitive]}))
+        if sensitive is not None:
+            columns[VALUE] = self._rows[sensitive]
+        if self.person is None:
+            return self._rows.select(**columns)
+        rows = self._rows.select(**columns, **{_PERSON: self._rows[self.person.column]})
+        if sensitive is not None:
+            rows = self.reading.respelled(rows)
+        if not self.person.apart:
+            return rows.distinct()
+        return rows.filter(rows[_PERSON].notnull()).distinct().union(rows.filter(rows[_PERSON].isnull()))
 
 
 def sizes_of(tables: ClassTables) -> ir.Table:
     """Count the classes of each size: columns `size`, `classes`."""
     classes = tables.classes
     return classes.group_by(SIZE).aggregate(classes=classes.count())
+
+
+def people_of(tables: ClassTables) -> ir.Table:
+    """Count the people by the size of the smallest class that each is in: `size`, `people`."""
+    people = tables.people()
+    return people.group_by(SIZE).aggregate(people=people.count())
 
 
 MOST_VALUES: Final = 10_000
@@ -82,11 +215,14 @@ def patterns_of(tables: ClassTables) -> ir.Table:
     return flagged.group_by("pattern").aggregate(classes=flagged.count(), rows=flagged["size"].sum().cast("int64"))
 
 
-def values_of(quasi_identifier: str) -> Callable[[ClassTables], ir.Table]:
+def values_of(column: str) -> Callable[[ClassTables], ir.Table]:
     """Return the values of a column of text, at most one more than `MOST_VALUES`: `value`."""
 
     def answer(tables: ClassTables) -> ir.Table:
-        result = tables.classes.select(value=tables.classes[tables.key(quasi_identifier)])
+        if column in tables.quasi_identifiers:
+            result = tables.classes.select(value=tables.classes[tables.key(column)])
+        else:
+            result = tables.pairs(column).select(VALUE)
         return result.filter(result["value"].notnull()).distinct().limit(MOST_VALUES + 1)
 
     return answer
@@ -99,6 +235,8 @@ def sizes_with(merged: Mapping[str, Mapping[str, str]]) -> Callable[[ClassTables
     """
 
     def answer(tables: ClassTables) -> ir.Table:
+        if tables.person is not None:
+            return sizes_of(tables.respelled(merged))
         classes = tables.classes
         respelled = {tables.key(name): dict(spellings) for name, spellings in merged.items()}
         keys = {
@@ -126,9 +264,11 @@ def sizes_as_wildcards(patterns: Sequence[int]) -> Callable[[ClassTables], ir.Ta
 
 
 def sizes_without(quasi_identifier: str) -> Callable[[ClassTables], ir.Table]:
-    """Count the classes of each size if one quasi-identifier were not known: `size`, `classes`."""
+    """Count the classes of each size if one quasi-identifier were not known: `size`, `classes`; of people, them."""
 
     def answer(tables: ClassTables) -> ir.Table:
+        if tables.person is not None:
+            return people_of(tables.without(quasi_identifier))
         others = [key for key in tables.keys if key != tables.key(quasi_identifier)]
         classes = tables.classes
         size = classes[SIZE].sum().cast("int64")

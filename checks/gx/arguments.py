@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from string import Formatter
 from typing import Any, Final
 
 from checks._errors import Misconfigured
@@ -12,7 +13,7 @@ _RUN_OPTIONS: Final = frozenset(
         "severity", "windows",
     }
 )  # fmt: skip
-_CONDITION_PARSERS: Final = frozenset({"great_expectations", "great_expectations__experimental__"})
+_CONDITION_PARSERS: Final = ("great_expectations", "great_expectations__experimental__")
 _CONDITION_COLUMN: Final = re.compile(r'col\("([^"]*)"\)')
 _WORD_START: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -37,6 +38,7 @@ REFUSED: Final[Mapping[str, str]] = {
     ),
 }
 
+_DEEPEST: Final = 20
 QUERY_ARGUMENT: Final = "unexpected_rows_query"
 _BATCH: Final = "tablewatch_batch"
 _OUR_COLUMNS: Final = frozenset({"quasi_identifiers", "sensitive"})
@@ -65,14 +67,16 @@ def check_arguments(expectation: str, kwargs: Mapping[str, Any]) -> None:
         _check_condition(kwargs["row_condition"])
 
 
-def _check_condition(condition: object) -> None:
+def _check_condition(condition: object, depth: int = 0) -> None:
+    if depth > _DEEPEST:
+        raise ValueError(f"a row_condition of more than {_DEEPEST} levels is not supported")
     if isinstance(condition, str) and _CONDITION_COLUMN.match(condition):
         return
-    if isinstance(condition, Mapping) and condition.get("type") in {"comparison", "nullity"}:
+    if isinstance(condition, Mapping) and condition.get("type") in ("comparison", "nullity"):
         return
-    if isinstance(condition, Mapping) and condition.get("type") in {"and", "or"}:
+    if isinstance(condition, Mapping) and condition.get("type") in ("and", "or"):
         for part in _parts(condition):
-            _check_condition(part)
+            _check_condition(part, depth + 1)
         return
     raise ValueError(
         'a row_condition such as col("age") > 18, or the mapping that Great Expectations writes for one '
@@ -110,9 +114,12 @@ def safe_query(query: object, *, dialect: str) -> str:
     if not isinstance(query, str):
         raise Misconfigured(f"'{QUERY_ARGUMENT}' must be text")
     try:
-        text = query.format(batch=_BATCH)
-    except (AttributeError, IndexError, KeyError, ValueError):
-        raise Misconfigured(f"'{QUERY_ARGUMENT}' may hold {{batch}} only; double other braces") from None
+        parts = list(Formatter().parse(query))
+    except ValueError:
+        parts = [("", "", None, None)]
+    if any(hole not in {None, "batch"} or form or conversion for _, hole, form, conversion in parts):
+        raise Misconfigured(f"'{QUERY_ARGUMENT}' may hold {{batch}} only; double other braces")
+    text = query.format(batch=_BATCH)
     from checks.sql_text.statement import select_sql  # imports sqlglot
 
     safe = select_sql(text, dialect=dialect).replace("{", "{{").replace("}", "}}")

@@ -109,19 +109,20 @@ class ExpectTableToBeFresh(_CheckExpectation):
     """The newest row is not older than a length of time; rows in the future do not count.
 
     The arguments are those of the check `freshness`: `max_age` and `skew` are texts such as 26h, `timezone` is the IANA
-    zone of naive values, `expected` says when rows are expected. `as_of` is an ISO time with an offset to judge at
-    (now, if not given).
+    zone of naive values, `epoch` the unit of numbers since 1970, `expected` says when rows are expected. `as_of` is an
+    ISO time with an offset to judge at (now, if not given).
     """
 
     column: str
     max_age: str
+    epoch: str | None = None
     skew: str | None = None
     timezone: str | None = None
     expected: dict[str, Any] | None = None
     as_of: str | None = None
 
     asks = Freshness
-    success_keys: ClassVar[tuple[str, ...]] = ("column", "max_age", "skew", "timezone", "expected", "as_of")
+    success_keys: ClassVar[tuple[str, ...]] = ("column", "max_age", "epoch", "skew", "timezone", "expected", "as_of")
 
     @classmethod
     def figure(cls, outcome: Outcome) -> Any:

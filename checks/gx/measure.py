@@ -78,7 +78,9 @@ class _Asking:
             values |= self.run(self.context.table.aggregate(**wants.aggregates))[0]
         tables |= {name: self.run(query) for name, query in wants.queries.items()}
         for name, question in wants.classes.items():
-            classes = ClassTables(self.context.filtered, question.quasi_identifiers, question.sensitive)
+            classes = ClassTables(
+                self.context.filtered, question.quasi_identifiers, question.sensitive, question.person
+            )
             tables[name] = self.run(question.answer(classes))
         return replace(measurement, values=values, tables=tables)
 

@@ -21,6 +21,7 @@ from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Se
 from checks.gx.natives import native_of
 from checks.gx.twins import NoTwinError, Twin, twins_of
 from checks.parameters.numbers import as_json
+from sources import require_extra
 
 _MARK: Final = "tablewatch"
 _TO_GX: Final = {Severity.INFO: "info", Severity.WARNING: "warning"}
@@ -125,6 +126,7 @@ def _plain(value: Any) -> Any:
 
 
 def _gx_version() -> str:
+    require_extra("great_expectations")
     return version("great_expectations")
 
 

@@ -184,7 +184,9 @@ def _expectation(check: expectation.Expectation) -> Twins:
 
 
 def _fresh(check: freshness.Freshness, zones: Zones) -> Twin:
-    kwargs = check.model_dump(mode="json", include={"column", "max_age", "skew", "expected"}, exclude_defaults=True)
+    kwargs = check.model_dump(
+        mode="json", include={"column", "epoch", "max_age", "skew", "expected"}, exclude_defaults=True
+    )
     zone = check.timezone or (None if check.column is None else zones.of(check.column))
     if check.expected is not None:
         kwargs["expected"] = {"timezone": check.timezone or zones.calendar, **kwargs["expected"]}

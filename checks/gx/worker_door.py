@@ -23,7 +23,7 @@ from checks.expectation import Expectation
 from checks.gx.arguments import runnable, snake_case
 from checks.gx.caller import OURS, Caller, Raised, no_answer, raised_classes, reason_of
 from checks.gx.registry import make, no_provider, problem
-from sources import Source
+from sources import MissingExtra, Source, import_extra, require_extra
 from sources.expressions import ops
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def validate(
     for all of them, beside the import of Great Expectations; by default a minute for each.
 
     Raises:
-        ChildProcessError, TimeoutError: Great Expectations could not be asked.
+        MissingExtra: Great Expectations is not installed.
+        ChildProcessError, TimeoutError: it could not be asked.
     """
     _import(caller)
     if within is None:
@@ -128,8 +129,10 @@ def _import(caller: Caller, check_id: str | None = None) -> None:
     """Have Great Expectations imported, if it is not yet.
 
     Raises:
-        ChildProcessError: it cannot be.
+        MissingExtra: it is not installed.
+        ChildProcessError: it cannot be imported.
     """
+    require_extra("great_expectations")
     try:
         imported = caller.call(_prepare, deadline=_IMPORT_WITHIN, check_id=check_id)
     except TimeoutError:
@@ -158,7 +161,7 @@ def _ask(request: GxRequest, caller: Caller, table: _SqlTable | pd.DataFrame, de
         answer = caller.call(_evaluate, request.expectation, kwargs, table, deadline=deadline, check_id=check_id)
     except TimeoutError:
         return _no_verdict(UnknownReason.TIMEOUT, no_answer(deadline))
-    except Misconfigured as error:
+    except (MissingExtra, Misconfigured) as error:
         return _no_verdict(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
     except ChildProcessError as error:
         return _no_verdict(UnknownReason.BUG, Message("{problem}", {"problem": str(error)}))
@@ -193,9 +196,7 @@ class _CaughtByGxError(Exception):
 
 
 def _library() -> Any:
-    import great_expectations
-
-    return great_expectations
+    return import_extra("great_expectations")
 
 
 def _prepare() -> None:

@@ -1,18 +1,17 @@
-"""The usual value, the median of the same slot of the week in other weeks, and how far from it a value may be."""
+"""The distance of each value from the usual one, and how far from it a value may be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby, pairwise
 from math import log, log1p, pi, sqrt
-from statistics import median
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+from checks.limits.slots import Flags, Floats, compare_by_rhythm, slot_of
 
 _NEVER: Final = 1e-12
 _LARGEST: Final = 3
@@ -27,8 +26,8 @@ _TO_SIGMA: Final = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 
 
-def distances_from_others(residuals: Floats, *, above_only: bool = False) -> Floats:
-    """Return how far each of at least three residuals is from the median of the others; above it where `above_only`.
+def distances_from_others(residuals: Floats) -> Floats:
+    """Return how far each of at least three residuals lies above the median of the others.
 
     A median without the value itself, as for the value that is judged: else the past would look calmer than the future.
     """
@@ -43,7 +42,7 @@ def distances_from_others(residuals: Floats, *, above_only: bool = False) -> Flo
     else:
         centre = np.where(rank < half, ordered[half], ordered[half - 1])
     away: Floats = residuals - centre
-    return away if above_only else np.abs(away)
+    return away
 
 
 def tops_of_runs(distances: Floats) -> Floats:
@@ -99,14 +98,7 @@ def robust_scale(residuals: Floats) -> float:
     return middle * _TO_SIGMA if middle > mean * _EQUAL else mean * sqrt(pi / 2)
 
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
-LEAST_VALUES: Final = 3
-"""Values of a slot without which it has no usual value."""
-_FINE: Final = timedelta(hours=18)
-"""Looks nearer to each other than this make the hour of the week the slot, not the weekday."""
-_COARSE: Final = timedelta(days=8)
-"""Looks farther from each other than this have one slot for all of them."""
+_FARTHEST: Final = 1e300
 _MOSTLY: Final = 0.95
 """Share of positive values from which on ratios are compared, not differences."""
 
@@ -137,8 +129,10 @@ class Residuals:
     """The distances of values from the usual ones of other weeks.
 
     `centre` is what is usual now, None where the slot has too few values; `slot_values`: how many it has, `values`: how
-    many there are of all slots. Residuals and `centre` are logarithms where `is_ratio`. `unanswered` has the residual
-    farthest from 0 of each run of unanswered looks.
+    many there are of all slots. With an `offset` c, residuals and `centre` are differences of log(x + c), else of x.
+    `unanswered` has the residual farthest from 0 of each run of unanswered looks. `rhythm`: the kind of day of the
+    month that now is, where the past shows that such days differ; `alike`: which of `past` are ranked with now, all but
+    those of such days where now is none of them. `least`: the smallest value of the past.
     """
 
     past: Floats
@@ -146,69 +140,80 @@ class Residuals:
     centre: float | None
     slot_values: int
     values: int
-    is_ratio: bool
+    offset: float | None
+    alike: Flags
+    rhythm: str | None
+    least: float
+
+    @property
+    def is_ratio(self) -> bool:
+        """Check whether ratios are compared, not differences."""
+        return self.offset is not None
 
     def residual(self, value: float) -> float:
-        """Return how far a value is from what is usual now."""
+        """Return how far a value is from what is usual now; minus infinity for 0 and less where the past has none."""
         if self.centre is None:
             raise ValueError("a slot with too few values has no usual value")
-        if not self.is_ratio:
+        value = float(_bounded(np.float64(value)))
+        if self.offset is None:
             return value - self.centre
-        return float(np.log(value) - self.centre) if value > 0 else -np.inf
+        return float(np.log(value + self.offset) - self.centre) if 0 <= value > -self.offset else -np.inf
 
     def value(self, residual: float) -> float:
         """Return the value that is so far from what is usual now."""
         if self.centre is None:
             raise ValueError("a slot with too few values has no usual value")
+        if self.offset is None:
+            return self.centre + residual
         with np.errstate(over="ignore"):
-            return float(np.exp(self.centre + residual)) if self.is_ratio else self.centre + residual
+            return max(0.0, float(np.exp(self.centre + residual)) - self.offset)
 
 
 def residuals_at(
-    looks: Sequence[TimedValue], at: datetime, *, weeks: int, zone: ZoneInfo, spacing: timedelta
+    looks: Sequence[TimedValue], at: datetime, *, weeks: int, zone: ZoneInfo, spacing: timedelta, level: int = 0
 ) -> Residuals:
     """Compare each look with other looks of its slot, and find what is usual at a time after all of them.
 
-    What is usual is the median of the last `weeks` values of the slot: the same weekday, or the same hour of the week
-    where looks are less than 18 hours apart. The first values of a slot are compared with the next ones, as if time ran
-    backwards, so that each look has a residual. Values that are nearly all positive are compared as ratios.
+    What is usual is the median of the last `weeks` values of the slot (`slot_of`). The first values of a slot are
+    compared with the next ones, so that each look has a residual. Values that are nearly all
+    positive are compared as ratios. Kinds of days that the past shows to differ are compared with their like.
     """
-    is_ratio = len(looks) > 0 and sum(look.value > 0 for look in looks) >= _MOSTLY * len(looks)
-    if is_ratio:
-        looks = [look for look in looks if look.value > 0]
-    values = np.array([look.value for look in looks], dtype=np.float64)
-    values = np.log(values) if is_ratio else values
+    values = _bounded(np.array([look.value for look in looks], dtype=np.float64))
+    offset = _offset_of(values)
+    scaled = values if offset is None else np.log(values + offset)
     usable = np.array([not look.unanswered for look in looks], dtype=np.bool_)
-    slots = np.array([_slot(moment, zone, spacing) for moment in (*(look.at for look in looks), at)])
-    past, centre = _residuals(values, usable, slots, weeks)
+    moments = [moment.astimezone(zone) for moment in (*(look.at for look in looks), at)]
+    slots = np.array([slot_of(moment, spacing, level) for moment in moments])
+    compared, kinds = compare_by_rhythm(scaled, usable, slots, moments, most=weeks)
+    past = compared.above
     has_residual = ~np.isnan(past)
     return Residuals(
         past=past[usable & has_residual],
         unanswered=_farthest_of_runs(np.where(has_residual, past, 0.0), usable),
-        centre=None if np.isnan(centre) else float(centre),
+        centre=None if np.isnan(compared.centre) else compared.centre,
         slot_values=int(np.sum(usable & (slots[:-1] == slots[-1]))),
         values=int(np.sum(usable)),
-        is_ratio=is_ratio,
+        offset=offset,
+        alike=((kinds[:-1] == "") | (kinds[-1] != ""))[usable & has_residual],
+        rhythm=kinds[-1] or None,
+        least=float(np.min(values, initial=np.inf)),
     )
 
 
-def _residuals(values: Floats, usable: Flags, slots: npt.NDArray[np.int_], most: int) -> tuple[Floats, float]:
-    """Return how far each value is from what was usual then, NaN where too little is known, and what is usual now."""
-    residuals = np.full(len(values), np.nan)
-    centre = np.nan
-    for slot in np.unique(slots):
-        places = np.flatnonzero(slots[:-1] == slot)
-        own = values[places[usable[places]]].tolist()
-        following = 0
-        for place in places:
-            number, following = following, following + int(usable[place])
-            if number >= LEAST_VALUES:
-                residuals[place] = values[place] - median(own[max(0, number - most) : number])
-            elif len(own) - following >= LEAST_VALUES:
-                residuals[place] = median(own[following : following + most]) - values[place]
-        if slot == slots[-1] and len(own) >= LEAST_VALUES:
-            centre = median(own[-most:])
-    return residuals, centre
+def _bounded(values: Floats | np.float64) -> Floats:
+    """Return values whose differences, sums and logarithms are finite: beyond 1e300, and nearer to 0, none differ."""
+    return np.where(values == 0, values, np.copysign(np.clip(np.abs(values), 1 / _FARTHEST, _FARTHEST), values))
+
+
+def _offset_of(values: Floats) -> float | None:
+    """Return what is added before logarithms are taken; None where differences are compared.
+
+    Nothing where all are positive, so that the first value of 0 is infinitely far. Where there are some of 0, half of
+    the smallest positive one, so that they are ranked with the others.
+    """
+    if not len(values) or np.min(values) < 0 or np.mean(values > 0) < _MOSTLY:
+        return None
+    return 0.0 if np.min(values) > 0 else float(np.min(values[values > 0])) / 2
 
 
 def _farthest_of_runs(residuals: Floats, usable: Flags) -> Floats:
@@ -219,15 +224,8 @@ def _farthest_of_runs(residuals: Floats, usable: Flags) -> Floats:
     return np.array([run[np.argmax(np.abs(run))] for run in runs], dtype=np.float64)
 
 
-def _slot(moment: datetime, zone: ZoneInfo, spacing: timedelta) -> int:
-    if spacing > _COARSE:
-        return 0
-    local = moment.astimezone(zone)
-    return local.weekday() if spacing >= _FINE else local.weekday() * 24 + local.hour
-
-
 def at_present_level(
-    looks: Sequence[TimedValue], now: TimedValue, *, weeks: int, zone: ZoneInfo, spacing: timedelta
+    looks: Sequence[TimedValue], now: TimedValue, *, weeks: int, zone: ZoneInfo, spacing: timedelta, level: int = 0
 ) -> Sequence[TimedValue]:
     """Return the looks that tell what is usual now, with each change of level that a person confirmed taken back.
 
@@ -236,27 +234,25 @@ def at_present_level(
     the shape of the week stays known. Else the run was a peak, which is left out. Where nothing was usual before, it
     stays in.
     """
-    level: list[TimedValue] = []
+    present: list[TimedValue] = []
     for is_expected, group in groupby(looks, key=lambda look: look.expected):
         run = list(group)
         if is_expected:
             following = next((look for look in looks if look.at > run[-1].at), now)
-            level = _after_run(level, run, following, weeks=weeks, zone=zone, spacing=spacing)
+            compare = partial(residuals_at, present, weeks=weeks, zone=zone, spacing=spacing, level=level)
+            present = _after_run(present, run, following, compare)
         else:
-            level += run
-    return level
+            present += run
+    return present
 
 
 def _after_run(
     level: list[TimedValue],
     run: Sequence[TimedValue],
     following: TimedValue,
-    *,
-    weeks: int,
-    zone: ZoneInfo,
-    spacing: timedelta,
+    compare: Callable[[datetime], Residuals],
 ) -> list[TimedValue]:
-    before = [residuals_at(level, look.at, weeks=weeks, zone=zone, spacing=spacing) for look in (*run, following)]
+    before = [compare(look.at) for look in (*run, following)]
     if any(residuals.centre is None for residuals in before):
         return [*level, *run]
     pairs = zip(before, (*run, following), strict=True)
@@ -264,5 +260,5 @@ def _after_run(
     shift = float(np.median(of_run))
     if not np.isfinite(shift) or abs(last - shift) >= abs(last):
         return level
-    factor, difference = (float(np.exp(shift)), 0.0) if before[0].is_ratio else (1.0, shift)
+    factor, difference = (float(np.exp(np.clip(shift, -700, 700))), 0.0) if before[0].is_ratio else (1.0, shift)
     return [look._replace(value=look.value * factor + difference) for look in level] + list(run)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import or_
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from annotated_types import MinLen
 from pydantic import AfterValidator, Field
@@ -36,6 +36,9 @@ SensitiveColumns: TypeAlias = Annotated[
 ]
 
 
+_MOST_IN_A_ROW: Final = 16
+
+
 def fit(context: Context, name: str, kinds: Iterable[type[dt.DataType]], *, text: str) -> ir.Column:
     """Return a column whose type is of one of these kinds. `text` says what for: `a range needs numbers or times`.
 
@@ -56,7 +59,15 @@ def is_null(column: ir.Column, dialect: str) -> ir.BooleanValue:
 
 def without_null(rows: ir.Table, columns: Iterable[str], dialect: str) -> ir.Table:
     """Return the rows in which none of some columns is NULL."""
-    return rows.filter(~reduce(or_, (is_null(rows[name], dialect) for name in columns)))
+    return rows.filter(~joined(or_, [is_null(rows[name], dialect) for name in columns]))
+
+
+def joined(operator: Callable[[Any, Any], Any], facts: Sequence[ir.BooleanValue]) -> Any:
+    """Join predicates by `|` or `&`. Their depth grows with the logarithm of their number: compilers recurse."""
+    if len(facts) <= _MOST_IN_A_ROW:
+        return reduce(operator, facts)
+    half = len(facts) // 2
+    return operator(joined(operator, facts[:half]), joined(operator, facts[half:]))
 
 
 def type_name(datatype: dt.DataType) -> str:

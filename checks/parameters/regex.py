@@ -2,7 +2,7 @@ r"""Regular expressions that mean the same on every engine, and that no value ca
 
 Engines differ in what `\d`, `\w` and `$` are, in look-around and in back references, and those that try every way to
 match (SQLite's through Python, PostgreSQL, Spark's through Java) can be kept busy by a pattern such as `(a+)+b`. So a
-part of the syntax is read here and written anew, as POSIX extended regular expressions (all that Snowflake knows):
+part of the syntax is read here and written again, as POSIX extended regular expressions (all that Snowflake knows):
 
     literals, `[...]` with ranges, `.`, groups, `|`, and the repetitions `?` `*` `+` `{n}` `{m,n}` `{m,}`
 

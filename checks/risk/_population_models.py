@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from checks.classes.arrays import np
 from checks.risk._sample import COUNTED, Fitted, Floats, PopulationSample, with_the_rest
+from sources import import_extra
 
 _FLAT: Final = 0.01
 """A bound at which the log-likelihood is smaller by no more than this may be where the parameter lies."""
@@ -46,7 +47,7 @@ def maximise(profile: Profile, *, outer: Parameter, inner: Parameter) -> Maximum
     For each value of the outer parameter the best inner one is sought by Brent's method, then the outer one by the same
     from the best of a grid, since a profile may have more than one peak.
     """
-    from scipy.optimize import minimize_scalar
+    minimize_scalar = import_extra("scipy.optimize").minimize_scalar
 
     def best(value: float) -> tuple[float, float, bool]:
         likelihood = profile(value)
@@ -82,8 +83,7 @@ def log_rising(start: Any, steps: Any) -> Any:
     `start`: above 0. `steps`: at least 0, need not be whole. Numbers or arrays. From 64 on Stirling's series is taken,
     so that the large parts cancel before they are computed; its first left out term is below 1e-15.
     """
-    from scipy.special import gammaln
-
+    gammaln = import_extra("scipy.special").gammaln
     start, steps = np.asarray(start, dtype=np.float64), np.asarray(steps, dtype=np.float64)
     far = np.maximum(start, _SERIES_FROM)
     by_series = (
@@ -110,8 +110,7 @@ ODDS: Final = Parameter(-35.0, 45.0, "the odds lie at 0", "the odds have no boun
 
 def log_ways(shape: float, numbers: Floats) -> Floats:
     """Return log(Gamma(r + j) / (Gamma(r) j!)) for whole numbers j, at least 0."""
-    from scipy.special import gammaln
-
+    gammaln = import_extra("scipy.special").gammaln
     return np.asarray(log_rising(shape, numbers) - gammaln(numbers + 1), dtype=np.float64)
 
 
@@ -294,8 +293,7 @@ def _pitman_profile(sample: PopulationSample) -> Callable[[float], Callable[[flo
 
 def _expected(sample: PopulationSample, alpha: float, both: float) -> Floats:
     """Return the expected numbers of classes of size 1, 2, ... `COUNTED`, and of larger ones."""
-    from scipy.special import gammaln
-
+    gammaln = import_extra("scipy.special").gammaln
     rows, theta = sample.rows, both - alpha
     sizes = np.arange(1, COUNTED + 1, dtype=np.float64)
     others = np.maximum(rows - sizes, 0)
@@ -308,8 +306,7 @@ def _expected(sample: PopulationSample, alpha: float, both: float) -> Floats:
 
 def _classes(rows: int, alpha: float, theta: float) -> float:
     """Return the expected number of classes, theta / alpha ((theta + alpha)^[n] / theta^[n] - 1)."""
-    from scipy.special import digamma
-
+    digamma = import_extra("scipy.special").digamma
     if theta <= 1:
         return (math.exp(float(log_rising(theta + alpha, rows) - log_rising(theta + 1, rows - 1))) - theta) / alpha
     # the quotient is near 1 for a large theta or small alpha: its logarithm is integrated over alpha instead

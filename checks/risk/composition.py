@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from checks.classes.arrays import np, npt
+from checks.classes.pairs import CLASS_VALUE, SIGNATURE
 
 if TYPE_CHECKING:
     import pandas as pd
 
     Classes: TypeAlias = "npt.ArrayLike | pd.Series[Any] | pd.DataFrame"
 
-_SIGNATURE = 16
 _TRIPLE = 3
 
 
@@ -95,9 +95,9 @@ def intersect_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k:
 
     As `intersect` otherwise.
     """
-    people = _codes_of_signatures(before[0], after[0])
-    (classes_before,) = _codes_of_signatures(before[1])
-    (classes_after,) = _codes_of_signatures(after[1])
+    people = codes_of_signatures(before[0], after[0])
+    (classes_before,) = codes_of_signatures(before[1])
+    (classes_after,) = codes_of_signatures(after[1])
     return Composition(_groups(people[0], classes_before, people[1], classes_after), k)
 
 
@@ -106,9 +106,10 @@ def intersect_all_signed(releases: Sequence[tuple[bytes, bytes]], k: int) -> int
 
     Signatures as of `intersect_signed`. Three releases can single out somebody whom each two of them hide.
     """
-    people = _codes_of_signatures(*(release[0] for release in releases))
+    people = codes_of_signatures(*(release[0] for release in releases))
     tables = [
-        _distinct(persons, *_codes_of_signatures(release[1])) for persons, release in zip(people, releases, strict=True)
+        distinct_pairs(persons, *codes_of_signatures(release[1]))
+        for persons, release in zip(people, releases, strict=True)
     ]
     return _exposed(tables[-1], tables[:-1], np.unique(tables[-1][:, 0]), k)
 
@@ -122,7 +123,9 @@ def _exposed(joint: npt.NDArray[np.int64], others: Sequence[npt.NDArray[np.int64
         return int(np.isin(persons, small).sum())
     first, rest = others[0], others[1:]
     is_member = np.isin(persons, first[:, 0])
-    return _exposed(joint, rest, persons[~is_member], k) + _exposed(_joined(joint, first), rest, persons[is_member], k)
+    return _exposed(joint, rest, persons[~is_member], k) + _exposed(
+        join_classes(joint, first), rest, persons[is_member], k
+    )
 
 
 def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> int:
@@ -138,7 +141,7 @@ def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k:
 class SignedClasses:
     """A release of which signatures were kept: of persons and of their classes as of `intersect_signed`.
 
-    `triples`: signatures of a sensitive column, of a class and of a value that it has there, 48 bytes for each.
+    `triples`: of each value that a class has in a column, as `PersonPairs.values`.
     """
 
     people: bytes
@@ -146,7 +149,9 @@ class SignedClasses:
     triples: bytes
 
 
-def few_values_signed(releases: Sequence[SignedClasses], attribute: bytes, least: float) -> int:
+def few_values_signed(
+    releases: Sequence[SignedClasses], attribute: bytes, least: float, *, missing: bytes = b""
+) -> int:
     """Count the persons of the last release for whom all releases together leave fewer than `least` sensitive values.
 
     For each person the sets of values of the person's classes are intersected over all releases that have the column
@@ -158,31 +163,32 @@ def few_values_signed(releases: Sequence[SignedClasses], attribute: bytes, least
         attribute: the signature of the sensitive column.
         least: how many values have to remain; an empty intersection, which values that changed meanwhile can leave, is
             too few.
+        missing: the signature of what is no value.
     """
-    having = [(release, sets) for release in releases if (sets := _value_sets(release, attribute))]
+    having = [(release, sets) for release in releases if (sets := _value_sets(release, attribute, missing))]
     if len(having) < 2 or having[-1][0] is not releases[-1]:
         return 0
-    people = _codes_of_signatures(*(item.people for item, _ in having))
+    people = codes_of_signatures(*(item.people for item, _ in having))
     tables = []
     for (item, sets), persons in zip(having, people, strict=True):
-        (codes,) = _codes_of_signatures(item.classes)
+        (codes,) = codes_of_signatures(item.classes)
         first = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
         first[codes] = np.arange(len(codes))
-        of_class = [sets.get(item.classes[at * _SIGNATURE : (at + 1) * _SIGNATURE], frozenset()) for at in first]
-        tables.append((_distinct(persons, codes), of_class))
+        of_class = [sets.get(item.classes[at * SIGNATURE : (at + 1) * SIGNATURE], frozenset()) for at in first]
+        tables.append((distinct_pairs(persons, codes), of_class))
     return _few_values(tables, least)
 
 
-def _value_sets(signed_classes: SignedClasses, attribute: bytes) -> Mapping[bytes, frozenset[bytes]]:
+def _value_sets(signed_classes: SignedClasses, attribute: bytes, missing: bytes) -> Mapping[bytes, frozenset[bytes]]:
     """Return the signatures of the values that each class has in a column, by the signature of the class."""
-    width, results = _TRIPLE * _SIGNATURE, defaultdict(set)
-    for at in range(0, len(signed_classes.triples), width):
+    results = defaultdict(set)
+    for at in range(0, len(signed_classes.triples), CLASS_VALUE):
         column, numbers, value = (
-            signed_classes.triples[at + part * _SIGNATURE :][:_SIGNATURE] for part in range(_TRIPLE)
+            signed_classes.triples[at + part * SIGNATURE :][:SIGNATURE] for part in range(_TRIPLE)
         )
         if column == attribute:
             results[numbers].add(value)
-    return {numbers: frozenset(values) for numbers, values in results.items()}
+    return {numbers: frozenset(values - {missing}) for numbers, values in results.items()}
 
 
 _Table: TypeAlias = "tuple[npt.NDArray[np.int64], Sequence[frozenset[bytes]]]"
@@ -242,11 +248,11 @@ def joined_classes_signed(
     Returns:
         Places of rows of the last release, and as many numbers of joined classes, int64.
     """
-    people = _codes_of_signatures(*(release[0] for release in releases))
-    classes = [_codes_of_signatures(release[1])[0] for release in releases]
+    people = codes_of_signatures(*(release[0] for release in releases))
+    classes = [codes_of_signatures(release[1])[0] for release in releases]
     rows, group = np.arange(len(people[-1])), classes[-1]
     for persons, codes in zip(people[:-1], classes[:-1], strict=True):
-        pairs = _distinct(persons, codes)
+        pairs = distinct_pairs(persons, codes)
         begin = np.searchsorted(pairs[:, 0], people[-1][rows], side="left")
         matches = np.searchsorted(pairs[:, 0], people[-1][rows], side="right") - begin
         within = np.arange(int(matches.sum())) - np.repeat(np.cumsum(matches) - matches, matches)
@@ -258,8 +264,8 @@ def joined_classes_signed(
 
 
 def _left_over(pair: tuple[bytes, bytes], other: tuple[bytes, bytes], k: int) -> int:
-    people, in_other = _codes_of_signatures(pair[0], other[0])
-    (classes,) = _codes_of_signatures(pair[1])
+    people, in_other = codes_of_signatures(pair[0], other[0])
+    (classes,) = codes_of_signatures(pair[1])
     pairs = np.unique(np.stack([people, classes], axis=1), axis=0)
     alone = pairs[~np.isin(pairs[:, 0], in_other), 1]
     left = np.bincount(alone) if len(alone) else np.zeros(0, dtype=np.int64)
@@ -273,19 +279,19 @@ def _groups(
     classes_after: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
     """Return, for each person in both, the size of the smallest group that is alike with it in both."""
-    both = _joined(_distinct(people_before, classes_before), _distinct(people_after, classes_after))
+    both = join_classes(distinct_pairs(people_before, classes_before), distinct_pairs(people_after, classes_after))
     person, place = np.unique(both[:, 0], return_inverse=True)
     smallest = np.full(len(person), np.iinfo(np.int64).max)
     np.minimum.at(smallest, place, np.bincount(both[:, 1])[both[:, 1]])
     return smallest
 
 
-def _distinct(people: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def distinct_pairs(people: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return each pair of a person and a class once, in order: int64 of shape (pairs, 2)."""
     return np.unique(np.stack([people, classes], axis=1), axis=0)
 
 
-def _joined(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def join_classes(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the persons who are in both, with a number for their classes in both; pairs in order."""
     begin = np.searchsorted(second[:, 0], first[:, 0], side="left")
     matches = np.searchsorted(second[:, 0], first[:, 0], side="right") - begin
@@ -293,7 +299,7 @@ def _joined(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.
     within = np.arange(len(left)) - np.repeat(np.cumsum(matches) - matches, matches)
     right = np.repeat(begin, matches) + within
     _, group = np.unique(np.stack([first[left, 1], second[right, 1]], axis=1), axis=0, return_inverse=True)
-    return _distinct(first[left, 0], group.reshape(-1))
+    return distinct_pairs(first[left, 0], group.reshape(-1))
 
 
 def _labelled(classes: Classes) -> tuple[Sequence[Any] | None, npt.NDArray[np.int64]]:
@@ -314,7 +320,7 @@ def _codes_of(people: Sequence[list[Any]]) -> list[npt.NDArray[np.int64]]:
     return [np.array([numbers.setdefault(person, len(numbers)) for person in item], dtype=np.int64) for item in people]
 
 
-def _codes_of_signatures(*signatures: bytes) -> list[npt.NDArray[np.int64]]:
+def codes_of_signatures(*signatures: bytes) -> list[npt.NDArray[np.int64]]:
     """Number signatures, each alike in all of them."""
     halves = np.frombuffer(b"".join(signatures), dtype="<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))
@@ -322,5 +328,5 @@ def _codes_of_signatures(*signatures: bytes) -> list[npt.NDArray[np.int64]]:
     new = np.concatenate(([False], (sorted_[1:] != sorted_[:-1]).any(axis=1))) if len(halves) else np.array([], bool)
     codes = np.empty(len(halves), dtype=np.int64)
     codes[order] = np.cumsum(new)
-    ends = np.cumsum([len(signature) // _SIGNATURE for signature in signatures])[:-1]
+    ends = np.cumsum([len(signature) // SIGNATURE for signature in signatures])[:-1]
     return list(np.split(codes, ends))

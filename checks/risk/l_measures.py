@@ -6,10 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from checks.classes.arrays import np, npt
-from checks.risk.pairs import ClassPairs, Whole, class_numbers, sensitive_columns, value_numbers
+from checks.risk.pairs import (
+    ClassPairs,
+    DeclaredValues,
+    ValueReading,
+    Whole,
+    class_numbers,
+    numbered_values,
+    readings_of,
+    sensitive_columns,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,8 +91,12 @@ def l_diversity(
     *,
     c: float | None = None,
     l: float | None = None,
+    **declared: Unpack[DeclaredValues],
 ) -> LDiversity:
-    """Measure l-diversity of a frame; NULL is a value of its own, of sensitive columns too.
+    """Measure l-diversity of a frame, by the strictest reading; NULL of a quasi-identifier is a value of its own.
+
+    A missing sensitive value (NULL, NaN, text of white space alone) is not known to be another value, and values that
+    differ in spelling alone are one to a reader: the smallest l of the readings with and without them is returned.
 
     Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007 (ACM TKDD 1(1)): distinct l-diversity (l different values
     in each class), entropy l-diversity (definition 4.1: the entropy of each class is at least log l), recursive
@@ -101,6 +114,8 @@ def l_diversity(
         sensitive: a column, or several, that nobody should learn; at least one, none of them a quasi-identifier.
         c: above 0, at most 1000, at most six decimals; without it recursive diversity is not measured.
         l: above 1; records and classes with less are counted.
+        declared: `missing_is_a_value` and `spelling_is_a_value`: whether what is missing, and each spelling, counts as
+            a value of its own.
 
     Raises:
         KeyError: the frame has no such column.
@@ -111,9 +126,14 @@ def l_diversity(
         raise ValueError(f"l is {l}; expected a number above 1, since every table has an l of 1")
     ratio = None if c is None else ratio_of(c)
     classes = class_numbers(table, quasi_identifiers)
-    results = {name: ClassPairs.of(classes, value_numbers(table[name])) for name in names}
     count = int(classes.max()) + 1 if len(classes) else 0
-    columns = {name: _diversity(pairs, ratio, l) for name, pairs in results.items()}
+    columns = {}
+    for name in names:
+        numbers, values = numbered_values(table[name])
+        pairs = ClassPairs.of(classes, numbers)
+        readings = [*readings_of(values, **declared)] if len(classes) else []
+        figures = [_diversity(pairs, ratio, l), *(_diversity(pairs, ratio, l, reading) for reading in readings)]
+        columns[name] = _smallest_of(figures)
     return LDiversity(rows=len(table), classes=count, wanted=l, c=c, columns=columns)
 
 
@@ -134,9 +154,19 @@ def entropy_floor(l: float) -> float:
     return math.log(l) - SLACK
 
 
-def _diversity(pairs: ClassPairs, ratio: Fraction | None, l: float | None) -> ColumnDiversity:
-    sizes, distinct, entropies = pairs.sizes, pairs.distinct, class_entropies(pairs)
-    recursive = None if ratio is None else class_recursive_l(pairs, ratio)
+def _diversity(
+    exact: ClassPairs, ratio: Fraction | None, l: float | None, reading: ValueReading | None = None
+) -> ColumnDiversity:
+    def spread(of_kept: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return of each class what those that have a value have; 0 for the others."""
+        every = np.zeros(len(sizes), dtype=of_kept.dtype)
+        every[classes] = of_kept
+        return every
+
+    sizes = exact.sizes
+    classes, pairs = (np.arange(len(sizes)), exact) if reading is None else reading.pairs(exact)
+    distinct, entropies = spread(pairs.distinct), spread(class_entropies(pairs))
+    recursive = None if ratio is None else spread(class_recursive_l(pairs, ratio))
     some = len(sizes) > 0
 
     def broken(low: npt.NDArray[np.bool_]) -> Broken:
@@ -149,6 +179,26 @@ def _diversity(pairs: ClassPairs, ratio: Fraction | None, l: float | None) -> Co
         distinct=None if l is None else broken(distinct < l),
         entropy=None if l is None else broken(entropies < entropy_floor(l)),
         recursive=None if l is None or recursive is None else broken(recursive < l),
+    )
+
+
+def _smallest_of(figures: Sequence[ColumnDiversity]) -> ColumnDiversity:
+    """Return the smallest l of some readings, and what breaks the limit in the reading in which most does."""
+
+    def least(name: str) -> Any:
+        return min((item for one in figures if (item := getattr(one, name)) is not None), default=None)
+
+    def most(name: str) -> Broken | None:
+        broken: list[Broken] = [item for one in figures if (item := getattr(one, name)) is not None]
+        return max(broken, key=lambda item: item.records, default=None)
+
+    return ColumnDiversity(
+        l_distinct=least("l_distinct"),
+        l_entropy=least("l_entropy"),
+        l_recursive=least("l_recursive"),
+        distinct=most("distinct"),
+        entropy=most("entropy"),
+        recursive=most("recursive"),
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from math import isnan
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack
 
 from checks.classes.arrays import np, npt
+from checks.classes.spellings import normal_form
 from checks.risk.sizes import column_names
 
 if TYPE_CHECKING:
@@ -66,6 +68,92 @@ class ClassPairs:
         return values
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueReading:
+    """A way to read the values of a sensitive column.
+
+    `codes`: of each value its number, int64 of shape (values,), -1 for what counts as missing. `first`: of each number
+    the first value that has it, int64 of shape (numbers,).
+    """
+
+    codes: Whole
+    first: Whole
+
+    @classmethod
+    def of(cls, representatives: Sequence[int]) -> ValueReading:
+        """Take, for each value, the place of the value that it is read as; -1 for none. The order of values stays."""
+        places = np.array(representatives, dtype=np.int64)
+        first = np.unique(places[places >= 0])
+        return cls(np.where(places < 0, -1, np.searchsorted(first, places)), first)
+
+    def pairs(self, pairs: ClassPairs) -> tuple[Whole, ClassPairs]:
+        """Return the classes that have a value, and their pairs as they are read."""
+        codes = self.codes[pairs.value]
+        kept = codes >= 0
+        classes, numbers = np.unique(pairs.owner[kept], return_inverse=True)
+        return classes, ClassPairs.of(numbers, codes[kept], pairs.copies[kept])
+
+    def totals(self, totals: Whole) -> Whole:
+        """Add up the counts of the values that are read as one."""
+        result = np.zeros(len(self.first), dtype=np.int64)
+        codes = self.codes[: len(totals)]
+        np.add.at(result, codes[codes >= 0], totals[: len(codes)][codes >= 0])
+        return result
+
+    def among(self, present: Whole) -> ValueReading:
+        """Return it for the values at these places alone, numbered as these are."""
+        codes = self.codes[present]
+        _, first, number = np.unique(codes, return_index=True, return_inverse=True)
+        return ValueReading.of(np.where(codes < 0, -1, first[number]).tolist())
+
+
+class DeclaredValues(TypedDict, total=False):
+    """What counts as a sensitive value of its own: what is missing, and each spelling."""
+
+    missing_is_a_value: bool
+    spelling_is_a_value: bool
+
+
+def readings_of(values: Sequence[Any], **declared: Unpack[DeclaredValues]) -> Sequence[ValueReading]:
+    """Return the readings of values that differ from the exact one: without what is missing, in one spelling, both.
+
+    Missing is None, NaN and text of white space alone. Spellings are those of `checks.classes.spellings`.
+    """
+    places = range(len(values))
+    missing = set() if declared.get("missing_is_a_value") else {place for place in places if _is_missing(values[place])}
+    first: dict[Any, int] = {}
+    spelled = [
+        first.setdefault(normal_form(values[place]), place) if isinstance(values[place], str) else place
+        for place in places
+    ]
+    spelled = list(places) if declared.get("spelling_is_a_value") else spelled
+    ways = [(places, missing), (spelled, set()), (spelled, missing)]
+    read = [[-1 if place in left_out else way[place] for place in places] for way, left_out in ways]
+    different = dict.fromkeys(tuple(item) for item in read if item != list(places))
+    return [ValueReading.of(item) for item in different]
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and isnan(value))
+
+
+def numbered_values(column: pd.Series[Any], *, ordered: bool = False) -> tuple[Whole, Sequence[Any]]:
+    """Number the value of each record from 0, and return the values by their number; NULL is the last.
+
+    `ordered`: by the order of the values.
+
+    Raises:
+        TypeError: the values have no order.
+    """
+    import pandas as pd
+
+    codes, distinct = pd.factorize(column, sort=ordered, use_na_sentinel=True)
+    numbers = np.where(codes < 0, len(distinct), codes).astype(np.int64)
+    return numbers, [*distinct, None]
+
+
 def sensitive_columns(
     table: pd.DataFrame, quasi_identifiers: str | Sequence[str], sensitive: str | Sequence[str]
 ) -> tuple[str, ...]:
@@ -99,15 +187,3 @@ def class_numbers(table: pd.DataFrame, quasi_identifiers: str | Sequence[str]) -
         return np.empty(0, dtype=np.int64)
     grouped = table.groupby(names, dropna=False, observed=True, sort=False)
     return grouped.ngroup().to_numpy().astype(np.int64)
-
-
-def value_numbers(column: pd.Series[Any], *, ordered: bool = False) -> Whole:
-    """Number the value of each record from 0; if `ordered`, by the order of the values, with NULL after the last.
-
-    Raises:
-        TypeError: the values have no order.
-    """
-    import pandas as pd
-
-    codes, distinct = pd.factorize(column, sort=ordered, use_na_sentinel=True)
-    return np.where(codes < 0, len(distinct), codes).astype(np.int64)

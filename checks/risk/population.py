@@ -12,6 +12,7 @@ from checks.classes.arrays import np
 from checks.risk._population_models import fit_pitman, fit_poisson_gamma, fit_slide_negative_binomial, log_falling
 from checks.risk._sample import COUNTED, Fitted, Floats, PopulationSample, with_the_rest
 from checks.risk.sizes import ClassSizes
+from sources import import_extra
 
 
 def fit_zayatz(sample: PopulationSample) -> Fitted:
@@ -38,8 +39,7 @@ def fit_zayatz(sample: PopulationSample) -> Fitted:
 
 def _log_drawn(sample: PopulationSample, rows: int) -> Floats:
     """Return log h(rows | i) for each size i that occurs."""
-    from scipy.special import gammaln
-
+    gammaln = import_extra("scipy.special").gammaln
     sizes, outside = sample.sizes, sample.population_size - sample.rows
     others = sizes - rows
     possible = (others >= 0) & (others <= outside) & (rows <= sample.rows)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -25,12 +25,14 @@ class Linkage:
 
     `rows`: how many were looked at, rows of the table or, with an entity, persons of the auxiliary table. `candidates`:
     how many of them have so many matches on the other side, ascending, 0 included; the counts add up to `rows`.
-    `uniquely_matched_both_ways`: those whose only match has no other match either.
+    `uniquely_matched_both_ways`: those whose only match has no other match either. `not_compared`: shared columns of
+    which no value occurs on both sides, so that nothing could match.
     """
 
     rows: int
     uniquely_matched_both_ways: int
     candidates: Mapping[int, int]
+    not_compared: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, counted: Iterable[tuple[int, int, int]], *, rows: int) -> Self:
@@ -59,8 +61,8 @@ class Linkage:
 
     @property
     def fraction(self) -> float | None:
-        """Return the share with one and only one match, 0 (best) to 1; None if nobody was looked at."""
-        return self.uniquely_matched / self.rows if self.rows else None
+        """Return the share with one and only one match, 0 (best) to 1; None if nobody or nothing was compared."""
+        return self.uniquely_matched / self.rows if self.rows and not self.not_compared else None
 
 
 def linkage(
@@ -91,12 +93,15 @@ def linkage(
 
     Args:
         table: any frame, whatever its index; it is not changed.
-        auxiliary: what the attacker holds. Without a row it links nobody: every number is 0.
+        auxiliary: what the attacker holds. Without a row it links nobody, and nothing was compared.
         on: the columns shared, or own column -> auxiliary column.
         tolerance: own column -> how far apart two values may be: a number between numbers, a duration between times.
             Fractions get a billionth of it more, for floating point. Times without a zone are compared as written.
         entity: the column that tells persons apart, or {own: auxiliary}.
         at_least: how many known rows must be found, from 1.
+
+    Where no value of a shared column occurs on both sides (`01234` and `1234`), or no auxiliary row has a value in all
+    of them, nothing was compared: `not_compared` names the columns, and the `fraction` is None.
 
     A count of 0 is no proof: another auxiliary table, or other columns, may single people out. A unique match is right
     only if the person is in both tables.
@@ -113,7 +118,11 @@ def linkage(
     if at_least is not None and (entity is None or at_least < 1):
         raise ValueError("'at_least' counts the known rows of a person, from 1: it needs 'entity'")
     sides = _Sides.of(table, auxiliary, pairs, tolerance)
-    return _records(sides) if entity is None else _persons(sides, table, auxiliary, entity, at_least)
+    result = _records(sides) if entity is None else _persons(sides, table, auxiliary, entity, at_least)
+    if result.matched:
+        return result
+    apart = tuple(name for name, is_apart in zip(pairs, sides.apart, strict=True) if is_apart or sides.other.empty)
+    return replace(result, not_compared=apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,8 @@ class _Sides:
     other: pd.DataFrame
     reaches: Mapping[str, float]
     """How far apart two values may be, of the columns that have a tolerance."""
+    apart: tuple[bool, ...]
+    """Of each shared column whether no value of it occurs on both sides, in rows that are complete or not."""
 
     @classmethod
     def of(
@@ -136,7 +147,8 @@ class _Sides:
     ) -> Self:
         import pandas as pd
 
-        columns, reaches, is_complete = {}, {}, np.ones(len(table) + len(auxiliary), dtype=bool)
+        rows, columns, reaches, apart = len(table), {}, {}, []
+        is_complete = np.ones(rows + len(auxiliary), dtype=bool)
         for at, (name, auxiliary_name) in enumerate(pairs.items()):
             column, other_column = column_of(table, name), column_of(auxiliary, auxiliary_name)
             if name in tolerance:
@@ -144,10 +156,17 @@ class _Sides:
             else:
                 values = codes(column, other_column)
             columns[f"c{at}"] = values.numbers
+            first, second = (
+                pd.DataFrame({f"c{at}": values.numbers[side][values.known[side]]}).drop_duplicates()
+                for side in (slice(None, rows), slice(rows, None))
+            )
+            apart.append(
+                _matches(first, second, {name: far for name, far in reaches.items() if name == f"c{at}"}).empty
+            )
             is_complete &= values.known
         both = pd.DataFrame(columns)
-        own, other = both[: len(table)][is_complete[: len(table)]], both[len(table) :][is_complete[len(table) :]]
-        return cls(len(table), own, other.set_axis(other.index - len(table)), reaches)
+        own, other = both[:rows][is_complete[:rows]], both[rows:][is_complete[rows:]]
+        return cls(rows, own, other.set_axis(other.index - rows), reaches, tuple(apart))
 
     @property
     def names(self) -> list[str]:

@@ -173,7 +173,7 @@ class Signer:
 
     def seal(self, text: str) -> bytes:
         """Return a text so that only whoever has the key can read it: a nonce, and the text under a keyed stream."""
-        nonce = token_bytes(_NONCE)
+        nonce = token_bytes(_NONCE)  # randomness: noise
         return nonce + self._under_stream(nonce, text.encode())
 
     def unseal(self, sealed: bytes) -> str:

@@ -5,9 +5,11 @@ k-anonymity, and how likely it is that a record is found again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from checks.classes.arrays import np, npt
 
@@ -31,11 +33,16 @@ class ClassSizes:
         """Take (size, number of classes) in any order; a size that comes twice counts together.
 
         Raises:
-            ValueError: a size or a number is not positive.
+            ValueError: an item is not a pair, or a size or a number is not a positive whole number.
         """
-        pairs = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
-        if (pairs < 1).any():
-            raise ValueError("sizes of classes, and how many there are of each, are at least 1")
+        seen: Sequence[Any] = list(counts)
+        items = [tuple(item) if isinstance(item, Iterable) else (item,) for item in seen]
+        odd = next((item for item in items if len(item) != 2), None)
+        if odd is not None:
+            raise ValueError(f"expected pairs of a size and the number of classes of it; seen: {len(odd)} numbers")
+        if not all(isinstance(number, int | np.integer) and number >= 1 for item in items for number in item):
+            raise ValueError("sizes of classes, and how many there are of each, are whole numbers of at least 1")
+        pairs = np.array(items, dtype=np.int64).reshape(-1, 2)
         sizes, place = np.unique(pairs[:, 0], return_inverse=True)
         classes = np.zeros(len(sizes), dtype=np.int64)
         np.add.at(classes, place, pairs[:, 1])
@@ -128,6 +135,8 @@ class KAnonymity:
     prosecutor risk over all records, which is also the marketer risk: the share of all records that guessing names
     right. `records_below_k`, `classes_below_k`: what is in classes smaller than `wanted`, whose risk is above 1/wanted.
     `histogram`: (smallest size, classes, records) of each bar that is not empty; sizes as in `STEPS`.
+
+    Where people are counted, a record is a person, once, in the smallest class that the person is in.
     """
 
     rows: int
@@ -142,8 +151,13 @@ class KAnonymity:
     histogram: tuple[tuple[int, int, int], ...]
 
     @classmethod
-    def of(cls, sizes: ClassSizes, k: int) -> KAnonymity:
-        """Take the sizes of the classes, and the k that is wanted."""
+    def of(cls, sizes: ClassSizes, k: int, people: Mapping[int, int] | None = None) -> KAnonymity:
+        """Take the sizes of the classes, and the k that is wanted.
+
+        `people`: where sizes are of people, how many there are by the size of the smallest class that each is in.
+        """
+        if people is not None:
+            return _of_people(cls.of(sizes, k), people)
         smallest, rows = sizes.smallest, sizes.rows
         return cls(
             rows=rows,
@@ -157,6 +171,24 @@ class KAnonymity:
             average_risk=sizes.count / rows if rows else None,
             histogram=_histogram(sizes),
         )
+
+
+def _of_people(of_classes: KAnonymity, people: Mapping[int, int]) -> KAnonymity:
+    """Return the figures of people in the place of those of their places in classes."""
+    persons = sum(people.values())
+    last = dict(pairwise(STEPS))
+    bars = [
+        (first, classes, sum(many for size, many in people.items() if first <= size < last.get(first, math.inf)))
+        for first, classes, _ in of_classes.histogram
+    ]
+    return replace(
+        of_classes,
+        rows=persons,
+        sample_uniques=people.get(1, 0),
+        records_below_k=sum(many for size, many in people.items() if size < of_classes.wanted),
+        average_risk=sum(many / size for size, many in people.items()) / persons if persons else None,
+        histogram=tuple(bars),
+    )
 
 
 def k_anonymity(table: pd.DataFrame, quasi_identifiers: str | Sequence[str], k: int = 5) -> KAnonymity:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
 
 from checks.classes.arrays import np, npt
 from checks.risk.hierarchy import Hierarchy
 from checks.risk.l_measures import Broken
-from checks.risk.pairs import ClassPairs, Whole, class_numbers, sensitive_columns, value_numbers
+from checks.risk.pairs import (
+    ClassPairs,
+    DeclaredValues,
+    ValueReading,
+    Whole,
+    class_numbers,
+    numbered_values,
+    readings_of,
+    sensitive_columns,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +32,7 @@ _ROOM: Final = 2**60
 
 @dataclass(frozen=True, slots=True)
 class ColumnCloseness:
-    """The closeness of one sensitive column. `t`: the largest distance of all classes, 0 to 1; None without a record.
+    """The closeness of one sensitive column. `t`: the largest distance of all classes, 0 to 1; None without a value.
 
     `above`: what is farther than the wanted t; None where none is wanted.
     """
@@ -49,8 +58,9 @@ class TCloseness:
 
     @property
     def t(self) -> float | None:
-        """Return that of the column which has the largest."""
-        return None if not self.rows else max(column.t or 0.0 for column in self.columns.values())
+        """Return that of the column which has the largest; None where one has no value, so nothing was compared."""
+        results = [column.t for column in self.columns.values()]
+        return None if None in results else max(item for item in results if item is not None)
 
 
 def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
@@ -62,14 +72,20 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
     hierarchy: Hierarchy | None = None,
     reference: pd.DataFrame | None = None,
     t: float | None = None,
+    **declared: Unpack[DeclaredValues],
 ) -> TCloseness:
-    """Measure t-closeness of a frame; NULL is a value of its own, of sensitive columns too.
+    """Measure t-closeness of a frame, by the strictest reading; NULL of a quasi-identifier is a value of its own.
+
+    The largest t is returned of the readings with and without missing sensitive values (NULL, NaN, text of white space
+    alone), and with spellings as they are and as one value.
 
     Li, Li & Venkatasubramanian 2007 (ICDE), definition 2, with the Earth Mover's Distance as there. `equal`: all values
     are equally far apart, D = 1/2 sum |p_i - q_i| (the variational distance). `ordered`: values i and j of the m
     values of both distributions, sorted, are |i - j|/(m - 1) apart, D = 1/(m - 1) sum_i |sum_(j<=i) (p_j - q_j)|; NULL
     stands after the largest. With a hierarchy: two values are as far apart as the level is high at which they meet,
-    D = 1/H sum over the nodes below the root of max(p - q, 0); NULL meets no value below the root.
+    D = 1/H sum over the nodes below the root of max(p - q, 0); NULL meets no value below the root. H counts the levels
+    up to the first that joins all values: a further root above it would make every distance smaller and tell nothing.
+    With the height as it is given (Li et al., ARX), t is `partitions/height` of this one.
 
     It protects neither against finding a record (see `k_anonymity`), nor does it say that a class has several values: a
     table whose records all share one has t = 0. `equal` ignores how far values lie apart: a class of the three lowest
@@ -83,6 +99,7 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
         hierarchy: of the values of one sensitive column, as `str` writes them; only without a `distance`.
         reference: a frame with the sensitive columns, whose distribution is the global one; by default the table.
         t: 0 to 1; records and classes that are farther are counted.
+        declared: `missing_is_a_value` and `spelling_is_a_value`, as for `l_diversity`.
 
     Raises:
         KeyError: a frame has no such column.
@@ -101,11 +118,12 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
     how: Distance = distance if hierarchy is None else "hierarchical"
     columns = {}
     for name in names:
-        own, reference_numbers = _numbers(table, reference, name, ordered=how == "ordered")
+        own, reference_numbers, values = _numbers(table, reference, name, ordered=how == "ordered")
         levels = _levels(table, reference, name, hierarchy) if hierarchy is not None else None
         pairs = ClassPairs.of(classes, own)
         totals = np.bincount(reference_numbers, minlength=int(own.max(initial=0)) + 1)
-        columns[name] = _closeness(pairs, totals, how=how, levels=levels, t=t)
+        readings = readings_of(values, **declared)
+        columns[name] = _closeness(pairs, totals, how=how, levels=levels, t=t, readings=readings)
     return TCloseness(
         rows=len(table),
         classes=int(classes.max()) + 1 if len(classes) else 0,
@@ -129,13 +147,15 @@ def _both(table: pd.DataFrame, reference: pd.DataFrame | None, name: str) -> pd.
     return table[name] if reference is None else pd.concat([table[name], reference[name]], ignore_index=True)
 
 
-def _numbers(table: pd.DataFrame, reference: pd.DataFrame | None, name: str, *, ordered: bool) -> tuple[Whole, Whole]:
+def _numbers(
+    table: pd.DataFrame, reference: pd.DataFrame | None, name: str, *, ordered: bool
+) -> tuple[Whole, Whole, Sequence[Any]]:
     """Number the value of each record of the table, and of each that the global distribution is made of."""
     both = _both(table, reference, name)
     if ordered:
         check_order(both)
-    numbers = value_numbers(both, ordered=ordered)
-    return numbers[: len(table)], numbers if reference is None else numbers[len(table) :]
+    numbers, values = numbered_values(both, ordered=ordered)
+    return numbers[: len(table)], numbers if reference is None else numbers[len(table) :], values
 
 
 def check_order(column: pd.Series[Any]) -> None:
@@ -170,17 +190,39 @@ def _levels(table: pd.DataFrame, reference: pd.DataFrame | None, name: str, hier
 
 
 def _closeness(
-    pairs: ClassPairs, totals: Whole, *, how: Distance, levels: Whole | None, t: float | None
+    pairs: ClassPairs,
+    totals: Whole,
+    *,
+    how: Distance,
+    levels: Whole | None,
+    t: float | None,
+    readings: Sequence[ValueReading],
 ) -> ColumnCloseness:
-    if not len(pairs.starts):
+    if not all(len(classes) for classes, _ in (reading.pairs(pairs) for reading in readings)) or not len(pairs.starts):
         return ColumnCloseness(t=None, above=None if t is None else Broken(records=0, classes=0))
-    far = class_distances(pairs, totals, how=how, levels=levels)
+    far = distances_as_read(pairs, totals, how=how, levels=levels, readings=readings)
     sizes = pairs.sizes
     above = None
     if t is not None:
-        high = far > t + T_SLACK
-        above = Broken(records=int(sizes[high].sum()), classes=int(high.sum()))
-    return ColumnCloseness(t=float(far.max()), above=above)
+        broken = [(int(sizes[high].sum()), int(high.sum())) for high in (item > t + T_SLACK for item in far)]
+        above = Broken(*max(broken))
+    return ColumnCloseness(t=float(max(item.max() for item in far)), above=above)
+
+
+def distances_as_read(
+    pairs: ClassPairs, totals: Whole, *, how: Distance, levels: Whole | None, readings: Sequence[ValueReading]
+) -> Sequence[npt.NDArray[np.float64]]:
+    """Return the distance of each class in each reading, the exact one first; 0 for a class without a value."""
+    results = [class_distances(pairs, totals, how=how, levels=levels)]
+    for reading in readings:
+        classes, read = reading.pairs(pairs)
+        far = np.zeros(len(pairs.starts), dtype=np.float64)
+        own = reading.totals(totals)
+        if len(classes) and own.sum():
+            of_levels = None if levels is None else levels[:, reading.first]
+            far[classes] = class_distances(read, own, how=how, levels=of_levels)
+        results.append(far)
+    return results
 
 
 def class_distances(

@@ -27,6 +27,7 @@ from typing import Any, Final
 from checks._contract import Json, Measurement, Outcome, Status, UnknownReason, unknown
 from checks._outcome import Message
 from checks.parameters.rows import Sampling
+from checks.sampling.beta import beta_quantile
 from checks.sampling.query import BLOCK_BYTES, BLOCKS, SAMPLE
 
 _BETS: Final = tuple(0.98 * 2.0**-power for power in range(16))
@@ -47,9 +48,7 @@ def _least_share(bad: int, rows: int, alpha: float) -> float:
         return 0.0
     if bad == 1:
         return alpha / rows
-    from scipy.special import betaincinv
-
-    return float(betaincinv(bad, rows - bad + 1, alpha))
+    return beta_quantile(bad, rows - bad + 1, alpha)
 
 
 def blocks_interval(blocks: Sequence[tuple[int, int, int]], most_rows: int, alpha: float) -> tuple[float, float]:

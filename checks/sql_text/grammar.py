@@ -9,9 +9,12 @@ tree is run. Functions that sqlglot does not know are run only if they are named
 import re
 from typing import Final, TypeAlias
 
+import sqlglot
 from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.generators.mysql import MySQLGenerator
 
 from checks._errors import Misconfigured
 
@@ -111,6 +114,34 @@ _TYPES: Final = frozenset(
 )  # fmt: skip
 
 
+class _MariaDb(MySQL):
+    """MySQL's dialect, written so that MariaDB, which has no REGEXP_LIKE, reads it too; DIV cuts, a cast rounds."""
+
+    class Generator(MySQLGenerator):
+        """Writes operators as operators."""
+
+        TRANSFORMS = {  # noqa: RUF012 - as sqlglot declares it
+            **MySQLGenerator.TRANSFORMS,
+            exp.IntDiv: lambda self, node: self.binary(node, "DIV"),
+            exp.RegexpLike: lambda self, node: (
+                self.function_fallback_sql(node) if node.args.get("flag") else self.binary(node, "REGEXP")
+            ),
+        }
+
+
+def _as_mysql_says(tree: exp.Expr) -> exp.Expr:
+    """Return a tree with the types and the CASE that are written for those of the text."""
+    for cast in list(tree.find_all(exp.Cast)):
+        written = exp.Cast(this=exp.Null(), to=cast.to.copy()).sql(dialect="mysql")
+        cast.set("to", sqlglot.parse_one(written, read="mysql", into=exp.Condition).args["to"])
+    for node in list(tree.find_all(exp.If)):
+        if not isinstance(node.parent, exp.Case):
+            case = exp.Case(ifs=[exp.If(this=node.this, true=node.args["true"])], default=node.args.get("false"))
+            tree = case if node is tree else tree
+            node.replace(case)
+    return tree
+
+
 def read(text: str, *, what: str, start: type[exp.Expr], kinds: Kinds, dialect: str) -> exp.Expr:
     """Return the syntax tree of a text. `what` names the parameter in messages, `start` is the kind of tree it must be.
 
@@ -137,7 +168,9 @@ def write(tree: exp.Expr, *, what: str, start: type[exp.Expr], dialect: str) -> 
     try:
         for kind in list(tree.find_all(exp.DataType)):  # VARCHAR is TEXT in some dialects: the same, but not equal
             kind.replace(exp.DataType.build(kind.sql(dialect=dialect), dialect=dialect))
-        text = tree.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.RAISE)
+        tree = _as_mysql_says(tree) if dialect == "mysql" else tree
+        language = _MariaDb if dialect == "mysql" else dialect
+        text = tree.sql(dialect=language, comments=False, unsupported_level=ErrorLevel.RAISE)
         if _parse(text, what=what, start=start, dialect=dialect) == tree:
             return text
     except _UNREADABLE as error:

@@ -37,6 +37,9 @@ _TABLE_FUNCTIONS: Final = (exp.ExplodingGenerateSeries, exp.GenerateSeries, exp.
 
 _SELECT: Final[Kinds] = EXPRESSION | _CLAUSES | _FUNCTIONS
 
+_DISTINCT_NAMES: Final = frozenset({"mysql", "tsql"})
+"""Dialects in which a query in FROM may not return two columns of one name."""
+
 _FILE_ENDINGS: Final = (
     ".arrow", ".avro", ".csv", ".db", ".duckdb", ".feather", ".gz", ".ipc", ".json", ".jsonl", ".ndjson", ".orc",
     ".parquet", ".sqlite", ".tsv", ".txt", ".xlsx", ".zst",
@@ -57,7 +60,26 @@ def select_sql(text: str, *, dialect: str) -> str:
         raise Misconfigured("'query' selects no column")
     for table in tree.find_all(exp.Table):
         _refuse_what_is_no_table(table)
+    if dialect in _DISTINCT_NAMES:
+        _name_columns_apart(tree)
     return write(tree, what=_WHAT, start=exp.Query, dialect=dialect)
+
+
+def _name_columns_apart(tree: exp.Expr) -> None:
+    """Change a query so that no two columns of its result have one name; the number of its rows stays."""
+    is_part = isinstance(tree, exp.SetOperation)
+    while not isinstance(tree, exp.Select):  # of UNION, the first query names the columns
+        tree = tree.this
+    names: set[str] = set()
+    for at, result in enumerate(tree.expressions):
+        name = (result.alias_or_name or result.sql()).casefold()
+        if name in names and not result.is_star:
+            result.replace(exp.alias_(result.unalias().copy(), f"column {at + 1}", quoted=True))
+        names.add(name)
+    decides = is_part or any(tree.args.get(part) for part in ("distinct", "group", "having", "qualify"))
+    if tree.is_star and (tree.args.get("joins") or len(tree.expressions) > 1) and not decides:
+        tree.set("order", None)  # it may name a column of the result, and orders nothing that is counted
+        tree.set("expressions", [exp.Literal.number(1)])  # `*` of several tables repeats names that are not known here
 
 
 def _refuse_what_is_no_table(table: exp.Table) -> None:

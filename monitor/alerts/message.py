@@ -34,7 +34,7 @@ from monitor.alerts.wording import (
 from monitor.config.project import Project
 from monitor.reporting.filters import texts
 from monitor.reporting.render import markdown_html
-from monitor.summaries.incident import IncidentFigures, episode_as_json, incident_as_json, incident_figures
+from monitor.summaries.incident import IncidentEpisode, IncidentFigures, IncidentSummary, incident_figures
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
 
@@ -160,7 +160,7 @@ class MessageComposer:
         incident = item.incident
         label = _ACKNOWLEDGE if incident.state is State.OPEN else _OPEN_PAGE
         return {
-            **incident_as_json(self._project, incident, figures[incident.id]),
+            **IncidentSummary.of(self._project, incident, figures[incident.id]).model_dump(mode="json"),
             "reason": item.reason.value,
             "over": is_over(item),
             "unacknowledged_h": None if item.unacknowledged is None else item.unacknowledged / timedelta(hours=1),
@@ -168,7 +168,9 @@ class MessageComposer:
             "page": page_of(self._project, incident),
             "page_label": label.given(id=incident.id).render(localizer),
             "episode": len(incident.episodes),
-            "this_episode": episode_as_json(self._project, incident, figures[incident.id], -1),
+            "this_episode": IncidentEpisode.of(self._project, incident, figures[incident.id], -1).model_dump(
+                mode="json"
+            ),
             **self._catalogued(incident),
             "muted": [entry.id for entry in muted[incident.id]],
         }

@@ -4,8 +4,9 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from checks import Message
 from monitor.alerts.batch import Batch, BatchItem, batches, rate_limit, worst_first
 from monitor.alerts.decide import NotificationReason, is_warning, last_delivered, stored_reason
 from monitor.alerts.decision_record import RECHECK_AFTER, DecisionAction, IncidentNotification, encode_decision
@@ -25,6 +26,9 @@ from store import (
     MessageSubject,
     WriteTransaction,
 )
+
+NO_CHANNEL: Final = Message("no route matches, and the owner has no channel")
+NO_TABLE: Final = Message("no route matches, and the table is not configured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class NotificationPass:
             case.records[channel] = case.dropped(channel) or policy.decide(case.incident, state)
         if not case.records:
             is_gone = self._config.table(case.incident.table) is None
-            case.why = f"no route matches, and the {'table is not configured' if is_gone else 'owner has no channel'}"
+            case.why = str(NO_TABLE if is_gone else NO_CHANNEL)
 
     def _decide_reminder(self, case: IncidentNotification, policy: NotificationPolicy) -> None:
         """Decide on an incident that did not change. A reminder that is held back is not recorded: it is due again."""

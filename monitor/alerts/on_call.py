@@ -2,12 +2,14 @@
 
 Events come from the libraries icalendar and recurring-ical-events (the extra `[oncall]`), which know recurrence rules,
 excluded dates, time zones and moved occurrences. Of several current events the one that began last counts, such as
-that of a substitute. A person is identified by the address of an attendee, else by a name in the summary.
+that of a substitute; of those that began together the shorter one. A person is identified by the address of an
+attendee, else by a name in the summary. An event with a single date (RDATE) that cannot be read is left out.
 """
 
 import re
+import unicodedata
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import MAXYEAR, date, datetime, time, timedelta
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from monitor.channels import OnCall
+from sources import MissingExtra, import_extra
 
 if TYPE_CHECKING:
     from monitor.config.project import Project
@@ -26,13 +29,23 @@ _LARGEST: Final = 2 * 1024 * 1024
 _TIMES: Final = frozenset({"DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRULE", "RDATE", "EXDATE"})
 _MOST_A_DAY: Final = 24
 _MOST_STEPS: Final = 250_000
+_MOST_EVENTS: Final = 5_000
+_MOST_DATES: Final = 10_000
+"""Single dates (RDATE, EXDATE) of a calendar: each is compared with each query."""
+_YEARLY: Final = re.compile(
+    rb"(?=.*FREQ=YEARLY)(?!.*BY(HOUR|MINUTE|SECOND|YEARDAY|WEEKNO|SETPOS)=)(?=.*BYMONTH=\d+(;|$)|(?!.*BY)).*"
+)
+"""The rule of a clock change: in one month of a year. Rules are expanded from their beginning, such as 1601."""
+_MOST_ZONE_RULES: Final = 100
+_WRITTEN_TOGETHER: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々ー]")
+"""Letters of scripts without spaces between words: a title may follow a name, and a word go before it."""
 _EARLIEST: Final = 1970
 _RECURS_WITHIN: Final = 40
 """Years in which a rule recurs at least once: one for 29th of February on a Monday does within 28, or 40, years."""
 _CYCLE: Final = 400
 _DAY: Final = timedelta(days=1)
 _FOREVER: Final = timedelta(days=36_500)
-_MISSING: Final = "the package {name} is not installed: pip install 'tablewatch[oncall]'"
+_BAD_DATE: Final = "has a single date (RDATE) that cannot be read"
 
 _UNREADABLE: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RuntimeError)
 """What the libraries raise for a file that is no calendar, or that is inconsistent."""
@@ -65,36 +78,94 @@ def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
     file = project.loaded.path.parent / settings.calendar
     try:
         state = file.stat()
-        query = _calendar(file, state.st_mtime_ns, state.st_size, now.year)
-        return _duty(query, settings, now, zone=project.config.timezone)
+        rota = _calendar(file, state.st_mtime_ns, state.st_size, now.year)
+        duty = _duty(rota, settings, now, zone=project.config.timezone)
     except OSError as error:
         return OnCallDuty(settings.fallback, problem=f"{settings.calendar} cannot be read: {error.strerror}")
-    except ImportError as error:
-        return OnCallDuty(settings.fallback, problem=_MISSING.format(name=error.name))
-    except _Refused as error:
-        return OnCallDuty(settings.fallback, problem=f"{settings.calendar} {error}")
-    except _UNREADABLE as error:
-        why = f"{settings.calendar} is no calendar that can be read ({type(error).__name__})"
+    except MissingExtra as error:
+        return OnCallDuty(settings.fallback, problem=str(error))
+    except (_Refused, *_UNREADABLE) as error:
+        unreadable = f"is no calendar that can be read ({type(error).__name__})"
+        why = f"{settings.calendar} {error if isinstance(error, _Refused) else unreadable}"
         return OnCallDuty(settings.fallback, problem=why)
+    why = "nobody is on call" if rota.left_out is None else f"{settings.calendar} {rota.left_out}"
+    return duty or OnCallDuty(settings.fallback, problem=why)
+
+
+@dataclass(slots=True)
+class _Rota:
+    """The events of a calendar by UID, the query over all of them, and why one of them is left out."""
+
+    events: Mapping[str, list[Any]]
+    query: Any
+    left_out: str | None
+
+    def between(self, begin: datetime, end: datetime) -> list[Any]:
+        """Return the occurrences in a time; events whose single dates the library cannot compare are left out."""
+        try:
+            return list(self.query.between(begin, end))
+        except _UNREADABLE:
+            self.events = {uid: events for uid, events in self.events.items() if self._is_readable(events, begin, end)}
+            self.left_out = _BAD_DATE
+            self.query = _query(event for events in self.events.values() for event in events)
+            return list(self.query.between(begin, end))
+
+    def _is_readable(self, events: list[Any], begin: datetime, end: datetime) -> bool:
+        if any("RDATE" in event for event in events):
+            try:
+                list(_query(events).between(begin, end))
+            except _UNREADABLE:
+                return False
+        return True
+
+
+def _query(events: Iterable[Any]) -> Any:
+    calendar = import_extra("icalendar").Calendar()
+    for event in events:
+        calendar.add_component(event)
+    return import_extra("recurring_ical_events").of(calendar)
 
 
 @lru_cache(maxsize=8)
-def _calendar(file: Path, changed_ns: int, size: int, year: int) -> Any:
+def _calendar(file: Path, changed_ns: int, size: int, year: int) -> _Rota:
     """Return the events of a file, as it was changed last, for queries about a year."""
     del changed_ns  # part of the cache key
     if size > _LARGEST:
         raise _Refused(f"is larger than {_LARGEST // 1024**2} MB")
-    import icalendar
-    import recurring_ical_events
-
-    calendar = icalendar.Calendar.from_ical(file.read_bytes().removeprefix(BOM_UTF8))
-    events = calendar.walk("VEVENT")
-    for event in events:
+    text = file.read_bytes().removeprefix(BOM_UTF8)
+    _refuse_endless_reading(text)
+    events: dict[str, list[Any]] = {}
+    left_out = None
+    for event in import_extra("icalendar").Calendar.from_ical(text).walk("VEVENT"):
+        if any(name == "RDATE" for name, _ in event.errors):
+            left_out = _BAD_DATE
+            continue
         _refuse_unclear_times(event)
         _complete_times(event)
-    if sum(_steps(event, rule, year) for event in events for rule in _rules(event)) > _MOST_STEPS:
+        events.setdefault(str(event.get("UID", "")), []).append(event)
+    every = [event for group in events.values() for event in group]
+    if sum(_steps(event, rule, year) for event in every for rule in _rules(event)) > _MOST_STEPS:
         raise _Refused("has rules that recur too often since they began")
-    return recurring_ical_events.of(calendar)
+    if (
+        sum(len(dates.dts) for event in every for name in ("RDATE", "EXDATE") for dates in _listed(event, name))
+        > _MOST_DATES
+    ):
+        raise _Refused(f"has more than {_MOST_DATES:,} single dates")
+    return _Rota(events, _query(every), left_out)
+
+
+def _refuse_endless_reading(text: bytes) -> None:
+    """Refuse what would keep the libraries busy while they read: too many events, or rules of zones by the second."""
+    if text.upper().count(b"BEGIN:VEVENT") > _MOST_EVENTS:
+        raise _Refused(f"has more than {_MOST_EVENTS:,} events")
+    rules, is_zone = [], False
+    for line in re.sub(rb"\r?\n[ \t]", b"", text).upper().splitlines():
+        if line.strip() in {b"BEGIN:VTIMEZONE", b"END:VTIMEZONE"}:
+            is_zone = line.startswith(b"BEGIN")
+        elif is_zone and line.startswith(b"RRULE"):
+            rules.append(line.strip())
+    if len(rules) > _MOST_ZONE_RULES or not all(_YEARLY.fullmatch(rule) for rule in rules):
+        raise _Refused("has a time zone whose clocks change more often than by the year")
 
 
 def _refuse_unclear_times(event: Any) -> None:
@@ -137,8 +208,13 @@ def _recurs(event: Any, rule: Any) -> bool:
 
 
 def _rules(event: Any) -> list[Any]:
-    rules = event.get("RRULE", [])
-    return rules if isinstance(rules, list) else [rules]
+    return _listed(event, "RRULE")
+
+
+def _listed(event: Any, name: str) -> list[Any]:
+    """Return the values of a property that an event may have several times."""
+    values = event.get(name, [])
+    return values if isinstance(values, list) else [values]
 
 
 def _complete_times(event: Any) -> None:
@@ -178,22 +254,32 @@ def _length(event: Any) -> timedelta:
     return length
 
 
-def _duty(query: Any, settings: OnCall, now: datetime, *, zone: str) -> OnCallDuty:
+def _duty(rota: _Rota, settings: OnCall, now: datetime, *, zone: str) -> OnCallDuty | None:
+    """Return who is on call; None if no shift is current."""
     place = ZoneInfo(zone)
-    events = []
+    shifts = []
     here = now.astimezone(place)
-    for event in query.between(here - _DAY, here + _DAY):  # the libraries do not distinguish a repeated hour
+    for event in rota.between(here - _DAY, here + _DAY):  # the libraries do not distinguish a repeated hour
         start, end = _moment(event["DTSTART"].dt, place), _moment(event["DTEND"].dt, place)
-        if start <= now < end and str(event.get("STATUS", "")).upper() != "CANCELLED":
-            events.append((start, str(event.get("UID", "")), end, event))
-    if not events:
-        return OnCallDuty(settings.fallback, problem="nobody is on call")
-    start, _, end, event = max(events, key=lambda item: item[:2])
+        busy = str(event.get("TRANSP", "")).upper() != "TRANSPARENT"
+        if start <= now < end and busy and str(event.get("STATUS", "")).upper() != "CANCELLED":
+            persons = _persons(event, settings.people)
+            if persons is not None:
+                shifts.append((start, start - end, persons, end))
+    if not shifts:
+        return None
+    start, length, persons, end = max(shifts, key=lambda shift: shift[:2])
     until = None if end - start > _FOREVER - _DAY else end
-    person = _person(event, settings.people)
-    if person is None:
-        return OnCallDuty(settings.fallback, until=until, problem="the person on call is not among 'people'")
-    return OnCallDuty(settings.people[person], person, until, fallback=settings.fallback)
+    named = {tuple(shift[2]) for shift in shifts if shift[:2] == (start, length)}
+    if len(named) > 1:
+        problem = "shifts of equal times name different people"
+    elif len(persons) > 1:
+        problem = f"the shift names several of 'people': {', '.join(persons)}"
+    elif not persons:
+        problem = "the person on call is not among 'people'"
+    else:
+        return OnCallDuty(settings.people[persons[0]], persons[0], until, fallback=settings.fallback)
+    return OnCallDuty(settings.fallback, until=until, problem=problem)
 
 
 def _moment(value: date, place: ZoneInfo) -> datetime:
@@ -202,15 +288,34 @@ def _moment(value: date, place: ZoneInfo) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=place)
 
 
-def _person(event: Mapping[str, Any], people: Mapping[str, str]) -> str | None:
-    """Return the person that an event names; None for none, or several."""
-    attendees = event.get("ATTENDEE", [])
-    addresses = {
-        str(item).lower().removeprefix("mailto:")
-        for item in (attendees if isinstance(attendees, list) else [attendees])
-    }
-    persons = [name for name in people if name.lower() in addresses]
-    if not persons:
-        summary = str(event.get("SUMMARY", ""))
-        persons = [name for name in people if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", summary, re.IGNORECASE)]
-    return persons[0] if len(persons) == 1 else None
+def _persons(event: Mapping[str, Any], people: Mapping[str, str]) -> Sequence[str] | None:
+    """Return the people whom an event names; None if all of them declined: then it is no shift."""
+    present: set[str] = set()
+    declined: set[str] = set()
+    for attendee in _listed(event, "ATTENDEE"):
+        named = {name for name in people if _folded(name) == _folded(attendee).removeprefix("mailto:")}
+        params = attendee.params
+        if str(params.get("PARTSTAT", "")).upper() == "DECLINED":
+            declined |= named | set(_named(str(params.get("CN", "")), people))
+        else:
+            present |= named
+    persons = present or set(_named(str(event.get("SUMMARY", "")), people))
+    left = [name for name in people if name in persons - (declined - present)]
+    return left if left or not (persons or declined) else None
+
+
+def _named(text: str, people: Iterable[str]) -> Iterator[str]:
+    """Yield the names that a text has, the longest first: `Ann-Marie` does not name `Ann`."""
+    text = _folded(text)
+    for name in sorted(people, key=lambda name: -len(_folded(name))):
+        folded = _folded(name)
+        before = "" if _WRITTEN_TOGETHER.match(folded[:1]) else r"(?<!\w)"
+        after = "" if _WRITTEN_TOGETHER.match(folded[-1:]) else r"(?!\w|[-'\u2019]\w)"
+        text, times = re.subn(f"{before}{re.escape(folded)}{after}", "\n", text)
+        if times:
+            yield name
+
+
+def _folded(text: object) -> str:
+    """Return a text so that all ways to write it are equal: composed or not, wide or narrow, in capitals or not."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", str(text)).casefold())

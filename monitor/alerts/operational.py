@@ -29,6 +29,8 @@ class Operation(StrEnum):
     CONFIG_FINE = "config-fine"
     SOURCE_UNREACHABLE = "source-unreachable"
     SOURCE_REACHABLE = "source-reachable"
+    TABLE_LOST = "table-lost"
+    TABLE_BACK = "table-back"
     CHECK_QUARANTINED = "check-quarantined"
     CHECK_RELEASED = "check-released"
     ROTA_UNKNOWN = "rota-unknown"
@@ -44,6 +46,8 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.CONFIG_FINE: Message("[tablewatch] configuration reloaded"),
     Operation.SOURCE_UNREACHABLE: Message("[tablewatch] source {name} is unreachable"),
     Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} is reachable again"),
+    Operation.TABLE_LOST: Message("[tablewatch] table {name} can no longer be checked"),
+    Operation.TABLE_BACK: Message("[tablewatch] table {name} can be checked again"),
     Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes repeatedly and is suspended"),
     Operation.CHECK_RELEASED: Message("[tablewatch] check {name} has recovered"),
     Operation.ROTA_UNKNOWN: Message("[tablewatch] who is on call for {name} is not known; its fallback is notified"),
@@ -58,6 +62,7 @@ _ADVICE: Final[Mapping[Operation, Message]] = {
         "What was valid before stays in use. Run 'tablewatch config check' for the errors and their locations."
     ),
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
+    Operation.TABLE_LOST: Message("Checks that worked before do not any more, and open no incident until then."),
     Operation.ROTA_UNKNOWN: Message("Run 'tablewatch alert on-call' for who is on call by the calendar."),
     Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),
     Operation.BUDGET_BURNING: Message("'tablewatch contract show' lists the incidents and what is left of the budget."),

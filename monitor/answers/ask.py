@@ -7,18 +7,23 @@ stays charged, and is told in one fixed sentence: why a statement failed may tel
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from checks import Json, Outcome
+from monitor.answers.budget_status import ProtectedPeople, budget_status_json
 from monitor.answers.data_set import DataSet
 from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
 from remedies import Misfit
 from remedies.differential_privacy.answers import Statistic
+from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import Charge, Granted, Ledger, Refusal, RefusalReason, StoredAnswer
 from sources import open_source
+
+if TYPE_CHECKING:
+    from store import StoredLedger
 
 LOCK_TIMEOUT: Final = timedelta(seconds=10)
 """For so long whoever asks under an id that is in flight waits for its answer."""
@@ -100,6 +105,45 @@ class AnswerService:
         if isinstance(answer, Outcome):  # which error it was may tell of the data
             raise NotAnswered(granted.charge.request_id) from None
         return answer
+
+
+def plan_json(project: Project, ledger: "StoredLedger", data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:
+    """Return the cost and the noise of a request as plain data; neither depends on the table.
+
+    Raises:
+        Misfit: the declaration does not allow it. NotRecorded: there is no budget.
+    """
+    charge = charge_of(data_set, statistic, "dry-run")
+    balance = ledger.balance(charge.data_set, charge.unit)
+    return {
+        "schema": "tablewatch.answer-plan/1",
+        "ok": True,
+        "table": data_set.table,
+        "request": charge.request,
+        "cost": text_of(charge.nano),
+        "covered": charge.nano <= balance.left,
+        "noise": list(statistic.accuracy(data_set.terms)),
+        "not_covered": list(statistic.not_covered(data_set.terms)),
+        "budget": budget_status_json(balance, ProtectedPeople.of(project.config, ledger, data_set.table)),
+    }
+
+
+def answer_json(
+    project: Project, ledger: "StoredLedger", data_set: DataSet, statistic: Statistic, private_answer: PrivateAnswer
+) -> Mapping[str, Json]:
+    """Return an answer, with where its budget stands, as plain data."""
+    balance = ledger.balance(data_set.table, data_set.budget.unit)
+    return {
+        "schema": "tablewatch.answer/1",
+        "ok": True,
+        "table": data_set.table,
+        "request_id": private_answer.request_id,
+        "repeated": private_answer.repeated,
+        "cost": text_of(private_answer.nano),
+        "statistic": getattr(statistic, "statistic", ""),
+        "answer": private_answer.answer,
+        "budget": budget_status_json(balance, ProtectedPeople.of(project.config, ledger, data_set.table)),
+    }
 
 
 def _look(data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:

@@ -118,7 +118,7 @@ def _cell(report: Any) -> Any:
 
 def in_random_order(reports: Sequence[Any]) -> list[Any]:
     """Return the reports in random order: in a sorted file, the place of a report tells the value behind it."""
-    return [reports[place] for place in random_order(len(reports))]
+    return [reports[place] for place in random_order(len(reports))]  # randomness: order
 
 
 def read_reports(text: str, end: str, people: Respondents, oracle: Oracle) -> Any:

@@ -8,16 +8,14 @@ class AppriseKind(ChannelKind):
 
     name = "apprise"
     settings = str
-    description = "An Apprise URL."
+    description = "An Apprise URL; needs the extra `[apprise]`."
     secrets = (SecretPlace(is_address=True),)
 
     def problem(self, settings: str) -> str | None:
-        """Check whether Apprise knows the service and can read the address."""
-        from monitor.channels.apprise_services import understands
+        """Check whether Apprise knows the service, can read the address, and needs no file for it."""
+        from monitor.channels import apprise_services
 
-        if understands(settings):
-            return None
-        return "Apprise does not understand this address; its documentation has the form of each service"
+        return apprise_services.problem(settings)
 
     def send(self, settings: str, message: OutgoingMessage) -> Attempt:
         """Send the message in the form for people."""

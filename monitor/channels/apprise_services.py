@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.channels.kind import Attachment, Attempt, DeliveryFailed, DeliverySucceeded, Mail
+from sources import MissingExtra, import_extra
 
 if TYPE_CHECKING:
     import apprise
@@ -25,16 +26,23 @@ MAIL_LETTERS: Final = 32_768
 ID_HEADER: Final = "X-Tablewatch-Id"
 """The header of mails, and of POSTs of the generic kinds, with the id of the delivery."""
 _TAKES_HEADERS: Final = frozenset({"mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms"})
+NAMES_FILES: Final = "names a file (template=, keyfile=, subfile=, pgppub=, pgpprv=), which no channel may read"
+_FILE_ARGUMENTS: Final = ("keyfile", "subfile", "pgp_key", "pgp_privkey")
 _IMPORTING: Final = threading.Lock()
 _STATUS: Final = re.compile(r"\berror=([1-5]\d\d)\b")
 
 
 def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
     """Send a message once through the service of a URL."""
-    apprise = _apprise()
+    try:
+        apprise = _apprise()
+    except MissingExtra as error:
+        return DeliveryFailed(str(error))
     service = _service(url)
     if service is None:
         return DeliveryFailed("its Apprise URL is not valid; see the list of services in the Apprise documentation")
+    if _names_files(service):
+        return DeliveryFailed(f"its Apprise URL {NAMES_FILES}")
     if url.partition("://")[0].lower() in _TAKES_HEADERS:
         service.headers = {**service.headers, ID_HEADER: message_id}
     door = apprise.Apprise(asset=service.asset)
@@ -53,9 +61,24 @@ def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
     )
 
 
-def understands(url: str) -> bool:
-    """Check whether a URL names a service that apprise knows."""
-    return _service(url) is not None
+def problem(url: str) -> str | None:
+    """Return why a URL is no channel: apprise knows no such service, or would read a file for it; None if it is one."""
+    try:
+        service = _service(url)
+    except MissingExtra as error:
+        return str(error)
+    if service is None:
+        return "Apprise does not understand this address; its documentation has the form of each service"
+    return f"the address {NAMES_FILES}" if _names_files(service) else None
+
+
+def _names_files(service: Any) -> bool:
+    """Check whether a service would send or use a file, or what another address holds, that its URL names."""
+    from apprise import AppriseAttachment
+
+    values = vars(service)
+    named = [values.get(name) for name in _FILE_ARGUMENTS]
+    return any(named) or any(isinstance(value, AppriseAttachment) and value for value in values.values())
 
 
 def _apprise() -> Any:
@@ -68,8 +91,7 @@ def _apprise() -> Any:
 def _imported() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # one of its libraries asks for imghdr
-        import apprise
-
+        apprise = import_extra("apprise")
         for name in ("apprise", "urllib3"):  # they name addresses; apprise still collects its own for each attempt
             log = logging.getLogger(name)
             log.addHandler(logging.NullHandler())

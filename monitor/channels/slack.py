@@ -62,7 +62,7 @@ class SlackKind(ChannelKind):
         return sends_in_the_clear(settings.url)
 
     def target(self, settings: Slack) -> str:
-        """Return the channel: in another one an incident is posted anew."""
+        """Return the channel: in another one an incident is posted again."""
         return f"slack {settings.channel}"
 
     def send(self, settings: Slack, message: OutgoingMessage) -> Attempt:

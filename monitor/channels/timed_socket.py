@@ -1,6 +1,6 @@
 """A socket with one deadline for all its operations.
 
-A timeout of a socket starts anew with every operation: a server that drips one byte every ten seconds would hold its
+A timeout of a socket starts again with every operation: a server that drips one byte every ten seconds would hold its
 client for ever. Here each operation is given only what is left, by a clock that never goes back.
 """
 

@@ -128,12 +128,13 @@ def _validate_expectations(imported: "Imported", invocation: Invocation) -> None
     from checks.gx.suite import Note
     from checks.gx.worker_door import DeclaredExpectation, validate
     from monitor.workers import WorkerCalls
+    from sources import MissingExtra
 
     declared = [DeclaredExpectation(check["expectation"], check["kwargs"]) for check in expectations]
     try:
         with WorkerCalls(PRELOAD) as caller:
             answers = validate(declared, caller, within=_ASK_WITHIN)
-    except (ChildProcessError, TimeoutError) as error:
+    except (ChildProcessError, MissingExtra, TimeoutError) as error:
         invocation.note(f"note: the expectations could not be validated with Great Expectations: {error}")
         return
     for check, answer in zip(expectations, answers, strict=True):

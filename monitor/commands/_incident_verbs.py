@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from monitor.commands._options import By, ResolutionWord, actor, read_number, typed_times
+from monitor.commands._options import By, ResolutionWord, actor, read_number, reading, typed_times
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop, sum_up
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from monitor.config.project import Project
     from monitor.triage.incident_editor import IncidentDetail, IncidentEditor
     from monitor.triage.time_parsing import TypedTimes
+    from monitor.web.views.incidents import IncidentPage
 
 
 Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="Incident number.", parser=read_number)]
@@ -224,8 +225,8 @@ def root(
 
 
 @contextmanager
-def incident_editor(project: "Project", by: str | None) -> "Iterator[IncidentEditor]":
-    """Open the store and yield the editor of incidents.
+def incident_editor(project: "Project", by: str | None, *, existing: bool = True) -> "Iterator[IncidentEditor]":
+    """Open the store, which is made if it need not be `existing`, and yield the editor of incidents.
 
     Raises:
         Stop: the editor refuses a change.
@@ -234,7 +235,7 @@ def incident_editor(project: "Project", by: str | None) -> "Iterator[IncidentEdi
     from monitor.triage.incident_editor import IncidentEditor
 
     recorded = actor(by)
-    with project.open_store() as store, explained(project.config.timezone):
+    with project.open_store(existing=existing) as store, explained(project.config.timezone):
         yield IncidentEditor(project, store, actor=recorded)
 
 
@@ -249,7 +250,12 @@ def present(
     from incidents import Resolved
     from incidents.verbs import available
     from monitor.reporting.terminal_views.incident import format_event, incident_headline, incident_lines
-    from monitor.summaries.incident import sheet_as_json
+
+    def as_json() -> "IncidentPage":
+        from monitor.web.views.incidents import incident_page
+
+        with reading(project) as tx:
+            return incident_page(project, tx, detail, project.clock.now())
 
     def draw(console: "Console") -> None:
         if not whole:
@@ -262,14 +268,17 @@ def present(
         for line in incident_lines(project, detail):
             console.print(line)
 
-    invocation.emit(sheet_as_json(project, detail), draw)
+    invocation.emit(as_json, draw)
+    if project.faults:
+        why = sum_up(project.faults)
+        invocation.note(f"note: the configuration has errors ({why}), so checks and channels are not shown")
 
 
 def _change(ctx: typer.Context, by: str | None, work: "Callable[[IncidentEditor, TypedTimes], Incident]") -> None:
     from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
+    project = Project.of(invocation, lazily=True)
     with incident_editor(project, by) as editor:
         times = typed_times(project, invocation, editor.now)
         detail = editor.sheet(work(editor, times))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
 import typer
@@ -118,7 +119,7 @@ def reading(project: "Project") -> "Iterator[ReadTransaction]":
     """
     from monitor.triage.errors import explained
 
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with project.open_store(existing=True) as store, explained(), store.reading() as tx:
         yield tx
 
 
@@ -185,16 +186,11 @@ def check_web_installed(*, oidc: bool = False) -> None:
     """Check whether the extra `[web]` is installed, and `[oidc]` where an identity provider signs people in.
 
     Raises:
-        Stop: it is not.
+        MissingExtra: it is not.
     """
-    from importlib.util import find_spec
+    from sources import require_extra
 
-    needed = ("starlette", "uvicorn", "argon2", *(("authlib",) if oidc else ()))
-    missing = [name for name in needed if find_spec(name) is None]
-    if missing:
-        why = f"the web application needs {', '.join(missing)}"
-        extras = "web,oidc" if oidc else "web"
-        raise Stop(ExitCode.USAGE, Problem("web.missing", why, hint=f"pip install 'tablewatch[{extras}]'"))
+    require_extra("starlette", "uvicorn", "argon2", *(("authlib", "requests") if oidc else ()))
 
 
 def with_progress(name: str, work: "Callable[[Progress], Done]") -> Done:
@@ -304,7 +300,7 @@ class Page:
 
 
 @contextmanager
-def limits_in_words(together: str = "limits: ") -> Iterator[None]:
+def limits_in_words(together: str = "limits") -> Iterator[None]:
     """Raise validation errors of limits as problems. `together`: the prefix of an error about several limits.
 
     Raises:
@@ -312,23 +308,16 @@ def limits_in_words(together: str = "limits: ") -> Iterator[None]:
     """
     from pydantic import ValidationError
 
+    from checks.parameters.errors import describe_error
+
     try:
         yield
     except ValidationError as error:
         problems = [
-            Problem("risk.limit", f"{_field_path(item['loc']) or together}{_lower_first(item['msg'])}")
+            Problem("risk.limit", describe_error(item, whole=together))
             for item in error.errors(include_url=False, include_input=False)
         ]
         raise Stop(ExitCode.USAGE, *problems) from None
-
-
-def _field_path(path: Sequence[str | int]) -> str:
-    return f"{'.'.join(map(str, path))}: " if path else ""
-
-
-def _lower_first(message: str) -> str:
-    text = message.removeprefix("Value error, ")
-    return text[:1].lower() + text[1:]  # what follows may name a column
 
 
 def names_in(text: str | None) -> Sequence[str]:
@@ -350,3 +339,33 @@ def number_in(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+_LEAST_KEY: Final = 16
+_MOST_KEY: Final = 1 << 16
+
+
+def hiding_key(file: Path | None) -> bytes | None:
+    """Read the key by which what is hidden besides is chosen; None without a file.
+
+    Raises:
+        Stop: the file cannot be read, is no regular file, or is shorter than 16 bytes or longer than 64 KiB.
+    """
+    if file is None:
+        return None
+    try:
+        is_regular = S_ISREG(file.stat().st_mode)  # to open a pipe waits for its writer
+        key = _beginning(file).strip() if is_regular else b""
+    except OSError as error:
+        message = f"--key: {file} cannot be read ({error.strerror}); expected a file of {_LEAST_KEY} bytes or more"
+        raise Stop(ExitCode.USAGE, Problem("remedy.key", message)) from None
+    if not _LEAST_KEY <= len(key) <= _MOST_KEY:
+        seen = f"has {len(key):,} bytes" if is_regular else "is no regular file"
+        message = f"--key: {file} {seen}; expected {_LEAST_KEY} to {_MOST_KEY:,} bytes in a file"
+        raise Stop(ExitCode.USAGE, Problem("remedy.key", message, hint="openssl rand -hex 32 > FILE"))
+    return key
+
+
+def _beginning(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_MOST_KEY + 1)

@@ -91,6 +91,15 @@ ReleaseName = Annotated[
     str | None,
     typer.Option("--release", metavar="NAME", help="Use the columns, hierarchies and limits of this release."),
 ]
+HidingKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        help="Secret file of 16 bytes or more. Under the same key each run hides the same classes; without one, two "
+        "outputs together reveal which classes were suppressed for their sensitive values.",
+    ),
+]
 
 _NO_COLUMNS: Final = Problem("remedy.no_columns", "no column is named: name the quasi-identifiers", hint="-q a,b,c")
 _NO_IDENTIFIER: Final = Problem(
@@ -147,7 +156,7 @@ def with_uniqueness(
     from monitor.terminal.redaction import visible
 
     place = WrittenFile().place(out)
-    uniqueness = find_uniqueness(place, [name for name in columns_in(place) if name not in treated])
+    uniqueness = find_uniqueness(place, [name for name in columns_in(place) if name not in treated], treated)
     if not invocation.as_json:
         for text in uniqueness.warnings():
             invocation.note(f"warning: {visible(text)}")

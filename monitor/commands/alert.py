@@ -131,8 +131,8 @@ def log(
 
     Example: tablewatch alert log --since 7d
     """
-    from monitor.alerts.decision_record import decision_as_json, delivery_as_json
     from monitor.config.project import Project
+    from monitor.web.views.alert_log import AlertLogPage, LogEntries
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -140,28 +140,16 @@ def log(
     times = typed_times(project, invocation, now)
     begin = times.bound("--since", since) or now - timedelta(days=1)
     with reading(project) as tx:
-        waiting = [
-            waiting_transition
-            for waiting_transition in tx.outbox.waiting(limit + 1)
-            if waiting_transition.decision is None
-        ]
-        decided = [*waiting, *tx.outbox.decided_since(begin, limit + 1)]
-        deliveries = tx.deliveries.since(begin, limit + 1)
-        disabled = tx.silences.disabled_channels()
-    decided.sort(key=lambda item: (item.recorded_at, item.id), reverse=True)
-    result = {
-        "schema": "tablewatch.alert-log/1",
-        "since": begin.isoformat(),
-        "decisions": [decision_as_json(item) for item in decided[:limit]],
-        "deliveries": [delivery_as_json(delivery) for delivery in deliveries[:limit]],
-        "disabled": [{"channel": name, "why": item.why, "at": item.at.isoformat()} for name, item in disabled.items()],
-        "more": len(decided) > limit or len(deliveries) > limit,
-    }
-    invocation.emit(result, lambda console: _draw_log(console, project, decided[:limit], deliveries[:limit]))
-    for name, item in disabled.items():
-        if not invocation.as_json:
-            invocation.note(f"note: {name} is disabled: {item.why}; 'tablewatch alert enable {name}' enables it")
-    if result["more"] and not invocation.as_json:
+        entries = LogEntries.read(tx, since=begin, size=limit)
+        page = AlertLogPage.of(project, tx, entries, since=begin, now=now)
+    invocation.emit(page, lambda console: _draw_log(console, project, entries.transitions, entries.deliveries))
+    if invocation.as_json:
+        return
+    for item in page.disabled:
+        invocation.note(
+            f"note: {item.channel} is disabled: {item.why}; 'tablewatch alert enable {item.channel}' enables it"
+        )
+    if page.more:
         invocation.note(f"note: more than {limit} entries; see --limit")
 
 
@@ -340,7 +328,7 @@ def resend(
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained():
+    with project.open_store(existing=True) as store, explained():
         try:
             with store.writing() as tx:
                 delivery = tx.deliveries.resend(message, tx.schedule.clock(project.clock.now()))
@@ -371,7 +359,7 @@ def enable(
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained():
+    with project.open_store(existing=True) as store, explained():
         with store.writing() as tx:
             now, before = tx.schedule.clock(project.clock.now()), tx.silences.disabled_channels()
             _check_channel(channel, [*project.config.alerts.channels, *before])

@@ -214,36 +214,23 @@ def _answer(
 
 def _dry_run(invocation: Invocation, at: "OpenLedger", data_set: "DataSet", statistic: "Statistic") -> None:
     """Show the cost and the noise of a request; neither depends on the table."""
-    from monitor.answers.ask import charge_of
-    from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+    from monitor.answers.ask import charge_of, plan_json
     from monitor.reporting.terminal_views.answers import draw_plan
-    from remedies.differential_privacy.epsilon import text_of
 
     charge = charge_of(data_set, statistic, "dry-run")
     balance = at.ledger.balance(charge.data_set, charge.unit)
     at.note_mismatch(invocation)
     noises, not_covered = statistic.accuracy(data_set.terms), statistic.not_covered(data_set.terms)
-    result = {
-        "schema": "tablewatch.answer-plan/1",
-        "ok": True,
-        "table": data_set.table,
-        "request": charge.request,
-        "cost": text_of(charge.nano),
-        "covered": charge.nano <= balance.left,
-        "noise": list(noises),
-        "not_covered": list(not_covered),
-        "budget": budget_status_json(balance, ProtectedPeople.of(at.project.config, at.ledger, data_set.table)),
-    }
+    result = plan_json(at.project, at.ledger, data_set, statistic)
     invocation.emit(result, lambda console: draw_plan(console, charge, balance, noises=noises, not_covered=not_covered))
 
 
 def _run(
     invocation: Invocation, at: "OpenLedger", data_set: "DataSet", statistic: "Statistic", request_id: str | None
 ) -> None:
-    from monitor.answers.ask import AnswerService, NotAnswered
-    from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+    from monitor.answers.ask import AnswerService, NotAnswered, answer_json
+    from monitor.answers.budget_status import ProtectedPeople
     from monitor.reporting.terminal_views.answers import draw_answer
-    from remedies.differential_privacy.epsilon import text_of
     from remedies.differential_privacy.ledger import Refusal
 
     try:
@@ -254,15 +241,5 @@ def _run(
         raise Stop(ExitCode.FAILED, Problem(f"answer.{outcome.reason.value}", str(outcome)))
     balance = at.ledger.balance(data_set.table, data_set.budget.unit)
     people = ProtectedPeople.of(at.project.config, at.ledger, data_set.table)
-    result = {
-        "schema": "tablewatch.answer/1",
-        "ok": True,
-        "table": data_set.table,
-        "request_id": outcome.request_id,
-        "repeated": outcome.repeated,
-        "cost": text_of(outcome.nano),
-        "statistic": getattr(statistic, "statistic", ""),
-        "answer": outcome.answer,
-        "budget": budget_status_json(balance, people),
-    }
+    result = answer_json(at.project, at.ledger, data_set, statistic, outcome)
     invocation.emit(result, lambda console: draw_answer(console, outcome, balance, people))

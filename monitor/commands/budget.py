@@ -72,7 +72,7 @@ def show(
     from monitor.answers.data_set import DataSet
 
     invocation: Invocation = ctx.obj
-    with open_ledger(invocation) as at:
+    with open_ledger(invocation, existing=True) as at:
         balances = at.ledger.balances(table)
         if table is not None and not balances:
             DataSet.of(at.project, table)  # stops where none is declared
@@ -119,7 +119,7 @@ def verify(ctx: typer.Context) -> None:
     from monitor.reporting.terminal_views.answers import draw_audit
 
     invocation: Invocation = ctx.obj
-    with open_ledger(invocation) as at:
+    with open_ledger(invocation, existing=True) as at:
         audit = at.project.release_ledger(at.store).verify()
     code = ExitCode.FAILED if audit.flaws else ExitCode.OK
     result = {
@@ -210,8 +210,8 @@ class OpenLedger:
 
 
 @contextmanager
-def open_ledger(invocation: Invocation, by: str | None = None) -> "Iterator[OpenLedger]":
-    """Open the ledger of a project.
+def open_ledger(invocation: Invocation, by: str | None = None, *, existing: bool = False) -> "Iterator[OpenLedger]":
+    """Open the ledger of a project, in a store that is made if it need not be `existing`.
 
     Raises:
         Stop: there is no such budget, it exists already, or something is not a name, an amount or a reason.
@@ -222,7 +222,7 @@ def open_ledger(invocation: Invocation, by: str | None = None) -> "Iterator[Open
 
     project = Project.of(invocation)
     recorded = actor(by)
-    with project.open_store() as store:
+    with project.open_store(existing=existing) as store:
         try:
             yield OpenLedger(project, store, project.ledger(store), recorded)
         except NotRecorded as error:

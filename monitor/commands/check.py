@@ -36,8 +36,20 @@ def check(
     fail_on: Annotated[
         SeverityWord, typer.Option(help="Minimum severity of a failure that sets exit code 1.")
     ] = SeverityWord.INFO,
-    only_failed: Annotated[bool, typer.Option("--only-failed", help="Hide passed checks.")] = False,
-    show_rows: Annotated[int, typer.Option(min=0, help="Show up to N failing keys, on a terminal only.")] = 0,
+    only_failed: Annotated[
+        bool | None,
+        typer.Option(
+            "--only-failed/--all",
+            help="Hide or list passed checks; by default, those of up to 20 are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    show_rows: Annotated[
+        int, typer.Option(min=0, help="Show up to N rows or keys that break each check, on a terminal only.")
+    ] = 0,
+    show_sql: Annotated[
+        bool, typer.Option("--show-sql", help="Show the SELECT of the rows or keys that break each check.")
+    ] = False,
     as_of: Annotated[
         str | None, typer.Option("--as-of", help="See tables as of a past time, by 'loaded_at'; store nothing.")
     ] = None,
@@ -85,14 +97,16 @@ def check(
             report = check_past(project, selection, past, **how)
     if report.retired:
         invocation.note(f"note: {count(report.retired, 'incident')} closed: the check is no longer configured")
+    if report.pruned is not None:
+        invocation.note(f"note: {report.pruned}")
     if page is not None and written is not None:
         page.write(_document(report, written, project, invocation), invocation)
     if invocation.format in {CheckFormat.JUNIT, CheckFormat.GITHUB}:
         invocation.write(_document(report, CheckFormat(invocation.format), project, invocation))
     else:
-        _show(report, project, invocation, only_failed=only_failed, show_rows=show_rows)
+        _show(report, project, invocation, only_failed=only_failed, show_rows=show_rows, show_sql=show_sql)
     if show_rows and (output_format not in {None, CheckFormat.HUMAN} or not out().is_terminal):
-        invocation.note("--show-rows works on a terminal only; keys are not shown")
+        invocation.note("--show-rows works on a terminal only; rows are not shown")
     if report.exit_code:
         raise Stop(ExitCode(report.exit_code))
 
@@ -152,23 +166,40 @@ def _document(report: "PassResult", written: CheckFormat, project: "Project", in
 
 
 def _show(
-    report: "PassResult", project: "Project", invocation: Invocation, *, only_failed: bool, show_rows: int
+    report: "PassResult",
+    project: "Project",
+    invocation: Invocation,
+    *,
+    only_failed: bool | None,
+    show_rows: int,
+    show_sql: bool,
 ) -> None:
     """Show the results as JSON, or to a person."""
-    from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
+    from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines, violation_lines
 
     def draw(console: "Console") -> None:
         for line in pass_lines(report, only_failed=only_failed):
             console.print(line)
-        if show_rows and console.is_terminal:
-            from monitor.reporting.terminal_views.pass_report import offending_key_tables
-
-            for table in offending_key_tables(project, report.results, limit=show_rows):
-                console.print(table)
+        for part in violation_lines(
+            project, report.results, rows=show_rows if console.is_terminal else 0, sql=show_sql
+        ):
+            console.print(part)
 
     invocation.emit(pass_as_json(report), draw)
+    _note_proposals(project, invocation)
     if report.problem is not None and not invocation.as_json:
         invocation.show([Problem("store", report.problem)])
+
+
+def _note_proposals(project: "Project", invocation: Invocation) -> None:
+    """Note how many proposed checks wait in comments because they failed when they were written."""
+    from monitor.suggest.starter import FAILS
+
+    lines = [line for file in project.loaded.files for line in file.read_text("utf-8").splitlines() if FAILS in line]
+    failing = sum(line.lstrip().startswith("#") for line in lines)
+    if failing and not invocation.as_json:
+        what = count(failing, "proposed check")
+        invocation.note(f"note: {what} in comments failed when written; see 'tablewatch suggest'")
 
 
 def _past(project: "Project", text: str, invocation: Invocation) -> "datetime | None":

@@ -43,7 +43,13 @@ def check(
     Example: tablewatch config check -c tablewatch.yaml
     """
     from monitor.config import load_for
-    from monitor.doctor.config_checks import NOT_CHECKED, deep_problems, missing_runbooks, unchecked_tables
+    from monitor.doctor.config_checks import (
+        NOT_CHECKED,
+        deep_problems,
+        missing_runbooks,
+        unchecked_tables,
+        withheld_values,
+    )
 
     invocation: Invocation = ctx.obj
     with _sarif_of_problems(invocation):
@@ -53,7 +59,7 @@ def check(
         if problems:
             unsure = all(problem.code == NOT_CHECKED for problem in problems)
             raise Stop(ExitCode.NOT_EVALUATED if unsure else ExitCode.USAGE, *problems)
-    notes = [*loaded.notes, *unchecked_tables(loaded.config), *missing_runbooks(loaded)]
+    notes = [*loaded.notes, *unchecked_tables(loaded.config), *missing_runbooks(loaded), *withheld_values(loaded)]
     if invocation.format == ConfigFormat.SARIF:
         _write_sarif(invocation, [], notes)
         return

@@ -1,6 +1,6 @@
 """`tablewatch doctor`: diagnose the installation."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,19 +22,31 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "magen
 
 
 @app.command()
-def doctor(ctx: typer.Context) -> None:
+def doctor(
+    ctx: typer.Context,
+    confirm_clock: Annotated[
+        bool, typer.Option("--confirm-clock", help="Confirm that the system clock is right: data is deleted by age.")
+    ] = False,
+) -> None:
     """Diagnose the installation, the configuration, the store and the sources.
 
     Exits with 1 if a problem is found, with 3 if something could not be checked and no problem is found.
 
+    Data is deleted by age only while the clock is within a day of a time that was recorded before; --confirm-clock
+    lets it be deleted after a longer pause.
+
     Example: tablewatch doctor -c tablewatch.yaml
     """
+    from monitor.doctor.diagnosis import confirm_clock as confirm
     from monitor.doctor.diagnosis import examine
     from monitor.doctor.finding import FindingStatus
 
     invocation: Invocation = ctx.obj
+    now = SystemClock().now()
+    if confirm_clock:
+        confirm(invocation, now)
     with activity("checking the store and the sources"):
-        findings = examine(invocation, SystemClock().now())
+        findings = examine(invocation, now)
     verdicts = {finding.verdict for finding in findings}
     code = ExitCode.OK
     if FindingStatus.ERROR in verdicts:

@@ -69,7 +69,7 @@ def downtime(
         )
     if window.start_us >= to_us(known_at):
         invocation.note("note: the window starts after the latest recorded time; it has no data yet")
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with project.open_store(existing=True) as store, explained(), store.reading() as tx:
         downtime_figures = measure_downtime(project, tx, window=window, as_of_us=to_us(known_at), by=by)
     if not downtime_figures.ever_checked:
         invocation.note(f"note: no check has run yet with the store {store.name}; run 'tablewatch check'")

@@ -112,7 +112,7 @@ def remove(
     invocation: Invocation = ctx.obj
     who = actor(by)
     project = Project.of(invocation)
-    with project.open_store() as store, explained():
+    with project.open_store(existing=True) as store, explained():
         event = remove_event(project, store, event_id, actor=who)
     _present(invocation, project, event)
     invocation.note(f"note: event {event.id} was removed")

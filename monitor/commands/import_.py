@@ -7,6 +7,7 @@ import typer
 
 from monitor.commands._import_gx import import_gx
 from monitor.commands._import_incidents import import_incidents
+from monitor.commands._options import Force, Page
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop, not_read
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _WITHOUT_CONFIGURATION = ("config.not_found", "config.empty")  # `> tablewatch.yaml` makes an empty file first
+
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="File for the configuration; by default it is printed."),
+]
 
 app = typer.Typer(help="Import from other tools.", no_args_is_help=True, rich_help_panel="Set up")
 
@@ -36,17 +42,20 @@ def import_contract(
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="Configured source of the tables; by default the server.")
     ] = None,
+    out: Out = None,
+    force: Force = False,
 ) -> None:
     """Print a data contract (ODCS 3.1) as configuration: sources, owner, tables, checks, service levels.
 
     With a configuration, print only what it does not have. What is not taken is listed with its line and the reason.
 
-    Example: tablewatch import contract orders.odcs.yaml > tablewatch.yaml
+    Example: tablewatch import contract orders.odcs.yaml --out tablewatch.yaml
     """
     from monitor.integrations.odcs import propose_contract
     from monitor.integrations.odcs_document import UnreadableContract
 
     invocation: Invocation = ctx.obj
+    page = _page(invocation, out, force=force)
     try:
         proposal = propose_contract(file, _present_project(invocation), source=source)
     except UnreadableContract as error:
@@ -63,10 +72,29 @@ def import_contract(
         "not_taken": [{"name": item.name, "reason": item.reason} for item in proposal.not_taken],
     }
 
+    _print_proposal(invocation, proposal.text, result, page)
+
+
+def _page(invocation: Invocation, out: Path | None, *, force: bool) -> Page:
+    """Return where proposed configuration goes; never to a file of the configuration that there is."""
+    from monitor.terminal.output_file import ProtectedFiles
+
+    project = _present_project(invocation)
+    page = Page(out, force, ProtectedFiles() if project is None else project.protected_files, "import.out")
+    page.check()
+    return page
+
+
+def _print_proposal(invocation: Invocation, text: str, result: dict[str, Any], page: Page) -> None:
+    """Print proposed configuration, or write it to a file."""
+    if page.out is not None:
+        page.write(text, invocation)
+
     def draw(console: "Console") -> None:
         from monitor.terminal.console import print_plain
 
-        print_plain(console, proposal.text)
+        if page.out is None:
+            print_plain(console, text)
 
     invocation.emit(result, draw)
 
@@ -84,6 +112,8 @@ def import_dbt(
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="With --config, the configured source of the tables.")
     ] = None,
+    out: Out = None,
+    force: Force = False,
 ) -> None:
     """Import results of dbt tests and of source freshness. Importing a run again changes nothing.
 
@@ -97,7 +127,9 @@ def import_dbt(
     invocation: Invocation = ctx.obj
     try:
         if config:
-            _print_configuration(invocation, target, source)
+            _print_configuration(invocation, target, source, _page(invocation, out, force=force))
+        elif out is not None:
+            raise Stop(ExitCode.USAGE, Problem("import.out", "--out is for the configuration; add --config"))
         else:
             _import_target(invocation, target, partial=partial)
     except UnreadableArtifact as error:
@@ -120,7 +152,7 @@ def _import_target(invocation: Invocation, target: Path, *, partial: bool) -> No
     _report(invocation, project, imported.runs, hint=hint)
 
 
-def _print_configuration(invocation: Invocation, target: Path, source: str | None) -> None:
+def _print_configuration(invocation: Invocation, target: Path, source: str | None, page: Page) -> None:
     from monitor.integrations.dbt_project import propose_configuration
 
     project = _present_project(invocation)
@@ -135,13 +167,7 @@ def _print_configuration(invocation: Invocation, target: Path, source: str | Non
         "checks": proposal.checks,
         "notes": list(proposal.notes),
     }
-
-    def draw(console: "Console") -> None:
-        from monitor.terminal.console import print_plain
-
-        print_plain(console, proposal.text)
-
-    invocation.emit(result, draw)
+    _print_proposal(invocation, proposal.text, result, page)
 
 
 app.command("gx")(import_gx)
@@ -221,6 +247,7 @@ def import_results(
 def _read_run(file: Path) -> "ExternalRun":
     from pydantic import ValidationError
 
+    from checks.parameters.errors import describe_error
     from monitor.integrations.results import ExternalRun
     from monitor.terminal.input_bounds import read_text
 
@@ -232,7 +259,7 @@ def _read_run(file: Path) -> "ExternalRun":
         raise Stop(ExitCode.USAGE, Problem("results.not_read", f"{file} is not UTF-8 text")) from None
     except ValidationError as error:
         problems = [
-            Problem("results.value", f"{'.'.join(map(str, item['loc'])) or 'the file'}: {item['msg']}", str(file))
+            Problem("results.value", describe_error(item, whole="the file"), str(file))
             for item in error.errors(include_input=False, include_url=False)[:_SHOWN]
         ]
         raise Stop(ExitCode.USAGE, *problems) from None

@@ -5,7 +5,7 @@ What is done to them is in `_incident_verbs`.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from incidents import Incident, ReportedIncident
     from monitor.config.project import Project
     from monitor.summaries.incident import IncidentFigures
-    from store import IncidentFilter
 
 _LONG_UNNOTICED_US: Final = 90 * 86_400_000_000
 
@@ -62,71 +61,50 @@ def list_(
 
     Example: tablewatch incident list --state open --state acknowledged --since 7d
     """
-    from monitor.clock import iso
+    from dataclasses import replace
+
     from monitor.config.project import Project
-    from monitor.summaries.incident import incident_as_json, incident_figures
+    from monitor.summaries.incident import incident_figures
     from monitor.triage.create import unknown_table
-    from store import IncidentFilter
+    from monitor.web.views.incident_list import IncidentListing, IncidentListPage, filter_of
+    from store import IncidentFilter, IncidentPlace, IncidentSlice
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    words = {"state": state, "table": table, "severity": severity}
-    incident_filter = _filter(project, invocation, words=words, owner=owner, since=since, limit=limit + 1)
+    project = Project.of(invocation, lazily=True)
+    now = project.clock.now()
+    query = IncidentListing(
+        state=state or (),
+        severity=severity or (),
+        table=table or (),
+        owner=() if owner is None else (owner,),
+        since=typed_times(project, invocation, now).bound("--since", since),
+        size=limit,
+    )
+    incident_filter = filter_of(project.config, query)
+    if incident_filter is None and owner not in project.config.owners:
+        raise Stop(ExitCode.USAGE, unknown_name("owner", str(owner), project.config.owners))
     with reading(project) as tx:
-        results = [] if incident_filter is None else tx.incidents.matching(incident_filter)
-        for name in table or ():  # a table that left the configuration may still have incidents
+        found = [] if incident_filter is None else tx.incidents.matching(replace(incident_filter, limit=limit + 1))
+        for name in query.table:  # a table that left the configuration may still have incidents
             problem = unknown_table(name, project.config)
             if problem is not None and not tx.incidents.matching(IncidentFilter(tables=(name,), limit=1)):
                 raise Stop(ExitCode.USAGE, problem)
-    shown, more = results[:limit], len(results) > limit
-    figures = incident_figures(project, shown)
-    result = {
-        "schema": "tablewatch.incidents/1",
-        "as_of": iso(project.clock.now()),
-        "incidents": [incident_as_json(project, incident, figures[incident.id]) for incident in shown],
-        "more": more,
-    }
-    invocation.emit(result, lambda console: _draw(console, project, shown, figures))
+        shown, more = found[:limit], len(found) > limit
+        older = IncidentPlace(shown[-1].episodes[0].detected_at, shown[-1].id) if more else None
+        page: IncidentListPage | dict[str, object] = (
+            IncidentListPage.of(project, tx, query, IncidentSlice(shown, None, older), now)
+            if invocation.as_json
+            else {}
+        )
+    invocation.emit(page, lambda console: _draw(console, project, shown, incident_figures(project, shown, now)))
     if more and not invocation.as_json:
         invocation.note(f"note: there are more than {limit}; see --limit")
-
-
-def _filter(
-    project: "Project",
-    invocation: Invocation,
-    *,
-    words: "Mapping[str, Any]",
-    owner: str | None,
-    since: str | None,
-    limit: int,
-) -> "IncidentFilter | None":
-    """Return the filter that the options ask for; None if it can fit nothing."""
-    from checks import Severity
-    from incidents import State
-    from store import IncidentFilter
-
-    tables = tuple(words["table"] or ())
-    if owner is not None:
-        owned = {table.name for table in project.config.tables if project.config.owner_of(table) == owner}
-        if not owned and owner not in project.config.owners:
-            raise Stop(ExitCode.USAGE, unknown_name("owner", owner, project.config.owners))
-        tables = tuple(sorted(owned.intersection(tables) if tables else owned))
-        if not tables:
-            return None
-    times = typed_times(project, invocation, project.clock.now())
-    return IncidentFilter(
-        states=tuple(State(word) for word in words["state"] or ()),
-        tables=tables,
-        severities=tuple(Severity(word) for word in words["severity"] or ()),
-        since=times.bound("--since", since),
-        limit=limit,
-    )
 
 
 def _draw(
     console: "Console", project: "Project", incidents: "Sequence[Incident]", figures: "Mapping[int, IncidentFigures]"
 ) -> None:
-    from monitor.summaries.incident import is_downtime, title_of
+    from monitor.summaries.incident import english_title, is_downtime
     from monitor.terminal.tables import draw_table
     from monitor.triage.time_parsing import format_hours, format_time
 
@@ -138,10 +116,10 @@ def _draw(
             str(incident.id),
             incident.table,
             incident.severity.value,
-            (incident.resolution or incident.state).value,
+            ", ".join(word.value for word in (incident.state, incident.resolution) if word is not None),
             format_time(incident.episodes[0].detected_at, project.config.timezone)[4:],
             format_hours(figures[incident.id].downtime_us) if is_downtime(incident) else "not counted",
-            title_of(incident),
+            english_title(incident),
         )
         for incident in incidents
     ]
@@ -149,7 +127,11 @@ def _draw(
 
 
 @app.command()
-def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
+def show(
+    ctx: typer.Context,
+    incident_id: _incident_verbs.Number,
+    sql: Annotated[bool, typer.Option("--sql", help="Show the SELECT of the rows that break its check.")] = False,
+) -> None:
     """Show an incident: times and their source, TTD, TTR, cost, history, available actions.
 
     Example: tablewatch incident show 41
@@ -158,10 +140,24 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     from monitor.triage.incident_editor import read_incident_detail
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
+    project = Project.of(invocation, lazily=not sql)
     with reading(project) as tx:
         detail = read_incident_detail(tx, incident_id)
-    _incident_verbs.present(invocation, project, detail, whole=True)
+    if sql:
+        _show_sql(invocation, project, detail.incident)
+    else:
+        _incident_verbs.present(invocation, project, detail, whole=True)
+
+
+def _show_sql(invocation: Invocation, project: "Project", incident: "Incident") -> None:
+    from monitor.scan.violations import NoRows, violations_sql
+
+    try:
+        select = violations_sql(project, incident.table, project.check_of(incident), project.clock.now())
+    except NoRows as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("incident.sql", str(error))) from None
+    result = {"schema": "tablewatch.incident-sql/1", "id": incident.id, "check_id": incident.check_id, "sql": select}
+    invocation.emit(result, lambda console: console.print(select, markup=False, highlight=False))
 
 
 @app.command()
@@ -261,11 +257,11 @@ def open_(
     from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
+    project = Project.of(invocation, lazily=True)
     times = {"--occurred": occurred, "--detected": detected, "--resolved": resolved}
     form = _IncidentForm(table, title, times, resolution=as_, cause=cause, severity=severity, found_by=found_by)
     report = form.read(project, invocation, any_table=any_table)
-    with _incident_verbs.incident_editor(project, by) as editor:
+    with _incident_verbs.incident_editor(project, by, existing=False) as editor:
         incident, is_new = editor.log(report)
         detail = editor.sheet(incident)
         alike = editor.alike(incident) if is_new else ()

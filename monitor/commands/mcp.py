@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -25,13 +24,10 @@ def mcp(
 
     Example: tablewatch -c shop mcp --act-as mia
     """
-    from importlib.util import find_spec
-
     from monitor.config.project import Project
+    from sources import require_extra
 
-    if find_spec("mcp") is None:
-        problem = Problem("mcp.missing", "the package mcp is not installed", hint="pip install 'tablewatch[mcp]'")
-        raise Stop(ExitCode.USAGE, problem)
+    require_extra("mcp")
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     if act_as is not None:
@@ -40,5 +36,5 @@ def mcp(
         check_account_name(act_as)
     from monitor.web.mcp_server import Assistant, serve_stdio
 
-    with project.open_store() as store:
+    with project.open_store(existing=True) as store:
         serve_stdio(Assistant(project, store, act_as))

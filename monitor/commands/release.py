@@ -171,6 +171,14 @@ def export(
     remedy: Remedy,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The .csv or .parquet file to write.")],
     by: By = None,
+    hold_back: Annotated[
+        bool,
+        typer.Option(
+            "--hold-back",
+            help="Leave out rows that would break a limit together with earlier exports; a later export can include "
+            "them.",
+        ),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Export an approved release: the file is written, verified, and published only if it meets every limit.
@@ -188,7 +196,8 @@ def export(
         check_place(out, text=name, force=force, protected=decisions.case.project.protected_files)
         check_not_read(out, decisions.case.place)
         exported = with_progress(
-            "exporting", lambda tell: export_release(decisions, remedy, out, actor=recorded, progress=tell)
+            "exporting",
+            lambda tell: export_release(decisions, remedy, out, actor=recorded, progress=tell, hold_back=hold_back),
         )
     result = {
         "schema": "tablewatch.release-export/1",
@@ -284,7 +293,7 @@ def verify(
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained():
+    with project.open_store(existing=True) as store, explained():
         verification = verify_file(project, store, file)
     code = ExitCode.OK if verification.is_verified else ExitCode.FAILED
     result = {**verification.to_json(str(file)), "exit_code": int(code)}

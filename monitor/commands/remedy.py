@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from monitor.commands import _remedy_microaggregate, _remedy_randomise
-from monitor.commands._options import limits_in_words, names_in, number_in, pairs_in, with_progress
+from monitor.commands._options import hiding_key, limits_in_words, names_in, number_in, pairs_in, with_progress
 from monitor.commands._remedy_options import (
     HIERARCHY_FILES,
     Budget,
@@ -19,6 +19,7 @@ from monitor.commands._remedy_options import (
     Force,
     GeneralisationOptions,
     Given,
+    HidingKey,
     Inline,
     K,
     KeepOrder,
@@ -89,6 +90,7 @@ def generalise(
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
     keep_order: KeepOrder = False,
+    key: HidingKey = None,
     force: Force = False,
 ) -> None:
     """Generalise values until each record is in an equivalence class of at least k, with minimum information loss.
@@ -108,8 +110,9 @@ def generalise(
     invocation: Invocation = ctx.obj
     files = (word.partition("=")[2].partition(":")[0] for word in hierarchy or ())
     named = [file for file in files if file.endswith(HIERARCHY_FILES)]
-    protected = protected_files(invocation).reading(hierarchies, analysis, *named)
+    protected = protected_files(invocation).reading(hierarchies, analysis, key, *named)
     check_place(out, text=given, force=force, protected=protected)
+    hidden = hiding_key(key)
     read = None if analysis is None else Analysis(analysis)
     options = GeneralisationOptions(
         given,
@@ -128,7 +131,7 @@ def generalise(
     question, request = ask(options, words, invocation)
     compared = None if read is None else read.compared(question.place)
     warnings = doubts_in(cast("Generalise", question.remedy), question.counts)
-    work: dict[str, Any] = {"clock": SystemClock(), "look": compared}
+    work: dict[str, Any] = {"clock": SystemClock(), "look": compared, "key": hidden}
     leaving = OutputColumns(out, request.drop, row_order(kept=keep_order))
     bill = with_progress("generalise", lambda tell: generalise_table(question, leaving, progress=tell, **work))
     result = {
@@ -240,6 +243,7 @@ def suppress(
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
     keep_order: KeepOrder = False,
+    key: HidingKey = None,
     force: Force = False,
 ) -> None:
     """Suppress records, or cells, until each record is in a class of at least k; nothing else changes.
@@ -256,7 +260,8 @@ def suppress(
     from remedies.suppress import Suppress
 
     invocation: Invocation = ctx.obj
-    check_place(out, text=given, force=force, protected=protected_files(invocation))
+    check_place(out, text=given, force=force, protected=protected_files(invocation).reading(key))
+    hidden = hiding_key(key)
     limits: Any = {"k": k, "diversity": l, "closeness": t}
     leaves: Any = {"drop": drop, "drop_identifiers": drop_identifiers}
     options = GeneralisationOptions(given, quasi_identifiers, release, **limits, **leaves)
@@ -266,8 +271,9 @@ def suppress(
         words = {"columns": request.columns, **request.limits, "cells": cells, "weights": worth}
         remedy = Suppress.model_validate(words)
     question = RecodingRequest.of(request.place, remedy, request.every)
-    clock, leaving = SystemClock(), OutputColumns(out, request.drop, row_order(kept=keep_order))
-    bill = with_progress("suppress", lambda tell: generalise_table(question, leaving, clock=clock, progress=tell))
+    leaving = OutputColumns(out, request.drop, row_order(kept=keep_order))
+    work: Any = {"clock": SystemClock(), "key": hidden}
+    bill = with_progress("suppress", lambda tell: generalise_table(question, leaving, progress=tell, **work))
     result = result_of(given, out, bill, names=request.named, dropped=request.drop)
     result = with_uniqueness(result, out, request.every, invocation)
     invocation.emit(result, lambda console: draw_suppression(console, bill, out, names=request.named))

@@ -38,6 +38,9 @@ _BY_SUFFIX = {
     ".pdf": ReportFormat.PDF,
 }
 
+_CURRENT = "current"
+"""The name of the period that is not over yet."""
+
 app = typer.Typer(help="Generate reports.", no_args_is_help=True, rich_help_panel="Incidents and cost")
 
 
@@ -72,7 +75,9 @@ def weekly(
     ctx: typer.Context,
     week: Annotated[
         str | None,
-        typer.Option(metavar="2026-W46", help="ISO week, Monday to Sunday.", show_default="the last complete week"),
+        typer.Option(
+            metavar="2026-W46", help="ISO week, Monday to Sunday, or 'current'.", show_default="the last complete week"
+        ),
     ] = None,
     domain: _Domain = None,
     owner: _Owner = None,
@@ -94,7 +99,7 @@ def monthly(
     ctx: typer.Context,
     month: Annotated[
         str | None,
-        typer.Option(metavar="2026-11", help="Calendar month.", show_default="the last complete month"),
+        typer.Option(metavar="2026-11", help="Calendar month, or 'current'.", show_default="the last complete month"),
     ] = None,
     domain: _Domain = None,
     owner: _Owner = None,
@@ -116,7 +121,11 @@ def quarterly(
     ctx: typer.Context,
     quarter: Annotated[
         str | None,
-        typer.Option(metavar="2026-Q4", help="Quarter of a calendar year.", show_default="the last complete quarter"),
+        typer.Option(
+            metavar="2026-Q4",
+            help="Quarter of a calendar year, or 'current'.",
+            show_default="the last complete quarter",
+        ),
     ] = None,
     domain: _Domain = None,
     owner: _Owner = None,
@@ -175,6 +184,9 @@ def _write(invocation: Invocation, frequency: str, name: str | None, part: _Part
     scope = part.scope(project.config)
     period = _period(project, frequency, name, now)
     report = _build(project, period, now, scope=scope)
+    if report.coverage.since is not None and report.coverage.since >= period.end:
+        remedy = f"'--{period.unit} current' reports what was found since"
+        invocation.note(f"note: the first check ran after {period.unit} {period}; {remedy}")
     localizer = Localizer(rendering.locale or project.config.locale, project.config.timezone)
     page.write(_render(report, localizer, report_format, invocation), invocation)
 
@@ -194,6 +206,8 @@ def _period(project: "Project", frequency: str, name: str | None, now: "datetime
     (kind,) = (kind for kind in PERIODS if kind.frequency == frequency)
     if name is None:
         return kind.last_complete(now, zone)
+    if name.strip().lower() == _CURRENT:
+        return kind.containing(now, zone)
     code = f"report.{kind.unit}"
     try:
         period = kind.parse(name, zone)

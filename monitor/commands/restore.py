@@ -60,7 +60,7 @@ def _flaws(project: "Project") -> "Sequence[str]":
     """Describe how the ledger of privacy budgets that was brought back does not fit its anchor."""
     if not project.config.budgets and not project.ledger_anchor.exists():
         return []
-    with project.open_store() as store:
+    with project.open_store(existing=True) as store:
         return [flaw.problem for flaw in project.release_ledger(store).verify().flaws]
 
 

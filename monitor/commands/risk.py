@@ -110,12 +110,15 @@ def table(
     from monitor.clock import SystemClock
     from monitor.releases.disclosure.assessment import RiskRequest, assess_risk, columns_meant
     from monitor.releases.disclosure.table_ref import table_beside
+    from sources import require_extra
 
     invocation: Invocation = ctx.obj
     if population is None and (population_columns is not None or max_presence is not None):
         raise Stop(ExitCode.USAGE, _NO_POPULATION)
     if sampling_fraction is None and max_population_unique is not None:
         raise Stop(ExitCode.USAGE, _NO_FRACTION)
+    if sampling_fraction is not None:
+        require_extra("scipy")
     with table_beside(name, population, invocation) as table_ref, limits_in_words():
         hidden = columns_meant(table_ref, names_in(sensitive), ColumnClass.SENSITIVE)
         if not hidden and (l is not None or t is not None):
@@ -198,16 +201,23 @@ def linkage(
 def suggest(
     ctx: typer.Context,
     name: Name,
+    hierarchies: Annotated[
+        bool, typer.Option("--hierarchies", help="Propose hierarchies, a release to paste.")
+    ] = False,
 ) -> None:
-    """Suggest which columns are quasi-identifiers, by name and by how well each distinguishes records.
+    """Suggest what each column says of people, by its values, how well they distinguish records, and its name.
+
+    At most 2,000 values of a column are read, and none is shown or kept.
 
     Example: tablewatch risk suggest people.csv
     """
     from checks import Status
     from monitor.clock import SystemClock
     from monitor.releases.disclosure.column_suggestions import ColumnProfile
+    from monitor.releases.disclosure.hierarchy_proposals import release_to_paste
     from monitor.releases.disclosure.table_ref import table_ref_of
     from monitor.reporting.terminal_views.risk import draw_columns
+    from monitor.terminal.redaction import visible
 
     invocation: Invocation = ctx.obj
     table_ref = table_ref_of(name, invocation)
@@ -217,7 +227,18 @@ def suggest(
         raise Stop(_code(profiled.outcome), Problem("risk.unknown", str(profiled.outcome.message)))
     columns: Any = profiled.outcome.observed["columns"]
     result = {"schema": "tablewatch.risk-suggest/1", "ok": True, "table": table_ref.name, "columns": columns}
-    invocation.emit(result, lambda console: draw_columns(console, table_ref.name, columns))
+    block = None
+    if hierarchies:
+        proposals, block = release_to_paste(table_ref, columns)
+        result |= {"hierarchies": proposals, "release": block}
+
+    def draw(console: "Console") -> None:
+        draw_columns(console, table_ref.name, columns)
+        if block is not None:
+            console.print()
+            console.print(visible(block, keep="\n"), soft_wrap=True, markup=False, highlight=False)
+
+    invocation.emit(result, draw)
 
 
 @app.command()
@@ -265,7 +286,8 @@ def remember(
 
     def draw(console: "Console") -> None:
         for item in releases:
-            unnamed = f"; {item.unnamed:,} rows have no person key" if item.unnamed else ""
+            rows = "1 row has" if item.unnamed == 1 else f"{item.unnamed:,} rows have"
+            unnamed = f"; {rows} no person key" if item.unnamed else ""
             remembered = f"{item.rows:,} rows are recorded as {as_}{unnamed}"
             console.print(f"{item.check_id}: {item.problem or remembered}")
 

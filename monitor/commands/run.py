@@ -1,6 +1,5 @@
 """`tablewatch run`: run the daemon."""
 
-from time import sleep
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,15 +10,10 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from checks import Status
     from monitor.config.project import Project
-    from store import Store
-
-START_PATIENCE_S = 60.0
-"""How long a daemon that starts waits for a PostgreSQL server that cannot be reached."""
-_LONGEST_PAUSE_S = 5.0
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -49,7 +43,8 @@ def run(
     from monitor.config import find
     from monitor.config.project import Project
     from monitor.config.team_fallback import load_apart_for
-    from monitor.daemon.daemon import DaemonProcess
+    from monitor.daemon.config_reload import rehearse
+    from monitor.daemon.daemon import DaemonProcess, patiently
     from monitor.daemon.journal import keep_journal
     from monitor.daemon.metrics import MetricsAddressRefused
     from monitor.daemon.web_process import WebProcess, web_command
@@ -61,14 +56,14 @@ def run(
     if serve:
         check_web_installed()
     invocation: Invocation = ctx.obj
+    project = Project(load_apart_for(invocation, rehearse))
     path = invocation.config_path or find(Path.cwd())
-    project = Project(load_apart_for(invocation))
     keep_journal(invocation.redactor, as_json=invocation.as_json)
     if once:
         _check_has_work(project)
     try:
-        open_store = partial(project.open_store, alone=True) if once else partial(open_patiently, project)
-        with daemon_lock(project.config.storage.url) as lock, open_store() as store:
+        connect = partial(project.connect_store, alone=True)
+        with daemon_lock(project.config.storage.url) as lock, patiently(project, connect, once=once) as store:
             web = WebProcess(web_command(path, as_json=invocation.as_json)) if serve else None
             daemon = DaemonProcess(project, path, store, lock=lock, once=once)
             if not once:
@@ -115,29 +110,6 @@ def _check_has_work(project: "Project") -> None:
     if checked and all(table.schedule is None for table in checked):
         why = "no table has a schedule; add schedules, or use 'tablewatch check'"
         raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
-
-
-def open_patiently(project: "Project", wait: "Callable[[float], object]" = sleep) -> "Store":
-    """Open the store for the daemon; try again while a PostgreSQL server that restarts cannot be reached.
-
-    Raises:
-        StoreError: it cannot be used, or not be reached for a minute.
-    """
-    from monitor.daemon.journal import LOG
-    from store import StoreUnavailable
-
-    end = project.clock.monotonic() + START_PATIENCE_S
-    pause = 1.0
-    while True:
-        try:
-            return project.open_store(alone=True)
-        except StoreUnavailable as error:
-            left = end - project.clock.monotonic()
-            if project.config.storage.url.startswith("sqlite:") or left <= 0:
-                raise
-            LOG.warning("%s; trying again for %d s", error, left)
-        wait(min(pause, left))
-        pause = min(pause * 2, _LONGEST_PAUSE_S)
 
 
 def _conclude(

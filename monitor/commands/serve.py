@@ -46,7 +46,7 @@ def serve(
     from monitor.commands.web import Login, check_account_name, emit_link
     from monitor.web.server import SERVED, make_application
     from monitor.web.server import serve as serve_application
-    from store import Grant, WebRole
+    from store import Grant, WebRole, announced_server
 
     if sign_in is not None:
         check_account_name(sign_in)
@@ -58,7 +58,8 @@ def serve(
             LOG.info("sign in: %s", invocation.typed("tablewatch web login-link --as NAME --role viewer"))
         else:
             emit_link(invocation, store, Login(sign_in, Grant(WebRole.ADMIN)), address, project.clock.now())
-        serve_application(make_application(project, store, freshness=SERVED), listener)
+        with announced_server(project.config.storage.url, _address(listener)):
+            serve_application(make_application(project, store, freshness=SERVED), listener)
     LOG.info("stopped")
 
 

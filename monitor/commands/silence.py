@@ -105,7 +105,7 @@ def end(
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained():
+    with project.open_store(existing=True) as store, explained():
         try:
             with store.writing() as tx:
                 now = tx.schedule.clock(project.clock.now())

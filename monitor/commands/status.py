@@ -52,7 +52,7 @@ def status(ctx: typer.Context) -> None:
     except Stop as stop:
         _without_configuration(invocation, stop)
         raise
-    with project.open_store() as store, explained(), store.reading() as tx:
+    with project.open_store(existing=True) as store, explained(), store.reading() as tx:
         states = states_of(project, tx, project.config.tables)
         releases = _releases(project, tx, states) if project.config.releases else ()
         statistics = statistics_of(project, tx)

@@ -11,6 +11,10 @@ from monitor.terminal.problem import ExitCode, Stop
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from monitor.config import Table
+    from monitor.config.project import Project
+    from monitor.web.views.table import TablePage
+
 app = typer.Typer(help="Show the catalogue of monitored tables.", no_args_is_help=True, rich_help_panel="Watch")
 
 
@@ -65,17 +69,8 @@ def show(
 
     Example: tablewatch table show sales.orders
     """
-    from incidents import Spans
     from monitor.config.project import Project
-    from monitor.reporting.terminal_views.catalogue import draw_incremental, draw_scan_cost, draw_sheet
-    from monitor.reporting.terminal_views.contracts import draw as draw_contracts
-    from monitor.summaries.catalogue import incremental_as_json, losses_of, no_loss, sheet_as_json
-    from monitor.summaries.health import states_of
-    from monitor.summaries.promises import promises_of
-    from monitor.summaries.scan_costs import TableCost
-    from monitor.summaries.service_levels import recent_contracts
     from monitor.triage.create import unknown_table
-    from store import IncidentFilter
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -83,7 +78,28 @@ def show(
     if table is None:
         problem = unknown_table(name, project.config)
         raise Stop(ExitCode.NOTHING_SELECTED, *([] if problem is None else [problem]))
-    now = project.clock.now()
+
+    def as_json() -> "TablePage":
+        from monitor.web.views.table import TableQuery, show_table
+
+        with reading(project) as tx:
+            return show_table(project, tx, TableQuery.model_construct(name=name), project.clock.now())
+
+    invocation.emit(as_json, lambda console: _draw(console, project, table))
+
+
+def _draw(console: "Console", project: "Project", table: "Table") -> None:
+    from incidents import Spans
+    from monitor.reporting.terminal_views.catalogue import draw_incremental, draw_scan_cost, draw_sheet
+    from monitor.reporting.terminal_views.contracts import draw as draw_contracts
+    from monitor.summaries.catalogue import IncrementalPart, losses_of, no_loss
+    from monitor.summaries.health import states_of
+    from monitor.summaries.promises import promises_of
+    from monitor.summaries.scan_costs import TableCost
+    from monitor.summaries.service_levels import recent_contracts
+    from store import IncidentFilter
+
+    now, name = project.clock.now(), table.name
     with reading(project) as tx:
         state = states_of(project, tx, [table])[0]
         results = tx.results.latest([table.check_id(check) for check in table.checks])
@@ -91,23 +107,11 @@ def show(
         incidents = tx.incidents.matching(IncidentFilter(tables=(name,)))
         contracts = recent_contracts(project, tx, name)
         scan_cost = TableCost.of(project, tx, name, now)
-        part = incremental_as_json(table, tx.classes.closed_parts([name]).get(name))
-    promises = promises_of(table, incidents, watches, now=now)
-    losses = losses_of(project, Spans.of(incidents), now=now)
-    loss = losses.get(name, no_loss(project, now=now))
+        part = IncrementalPart.of(table, tx.classes.closed_parts([name]).get(name))
+    promises = promises_of(table, incidents, watches, results, now=now)
+    loss = losses_of(project, Spans.of(incidents), now=now).get(name, no_loss(project, now=now))
 
-    def draw(console: "Console") -> None:
-        draw_sheet(console, project, state, loss=loss, results=results, promises=promises)
-        draw_scan_cost(console, scan_cost)
-        draw_incremental(console, project, part)
-        draw_contracts(console, contracts, zone=project.config.timezone)
-
-    invocation.emit(
-        {
-            **sheet_as_json(project, state, loss, results, promises),
-            "contracts": [item.as_json() for item in contracts],
-            "scan_cost": scan_cost.as_json(),
-            "incremental": part,
-        },
-        draw,
-    )
+    draw_sheet(console, project, state, loss=loss, results=results, promises=promises)
+    draw_scan_cost(console, scan_cost)
+    draw_incremental(console, project, part)
+    draw_contracts(console, contracts, zone=project.config.timezone)

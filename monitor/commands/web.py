@@ -26,6 +26,7 @@ class RoleWord(StrEnum):
     OWNER = "owner"
     STEWARD = "steward"
     ADMIN = "admin"
+    ASK = "ask"
 
 
 class TokenRoleWord(StrEnum):
@@ -34,14 +35,17 @@ class TokenRoleWord(StrEnum):
     VIEWER = "viewer"
     RESPONDER = "responder"
     OWNER = "owner"
+    ASK = "ask"
 
 
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and . _ @ + -")]
 Owners: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--owner", help="Act on tables of this owner only; may be given again.")
+    list[str] | None,
+    typer.Option("--owner", help="Act on or ask about tables of this owner only. Repeatable."),
 ]
 Domains: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--domain", help="Act on tables of this domain only; may be given again.")
+    list[str] | None,
+    typer.Option("--domain", help="Act on or ask about tables of this domain only. Repeatable."),
 ]
 
 app = typer.Typer(
@@ -80,11 +84,13 @@ def login_link(
 
     Example: tablewatch web login-link --as mia --role responder
     """
+    from store import server_address
+
     invocation: Invocation = ctx.obj
     with _accounts(invocation, as_) as (project, store, now):
-        web = project.config.web
-        login = Login(as_, _grant(project, role, owner, domain))
-        emit_link(invocation, store, login, web.public_url or f"http://{web.listen}", now)
+        web, login = project.config.web, Login(as_, _grant(project, role, owner, domain))
+        address = web.public_url or server_address(project.config.storage.url) or f"http://{web.listen}"
+        emit_link(invocation, store, login, address, now)
 
 
 class Login(NamedTuple):
@@ -257,7 +263,7 @@ def _accounts(invocation: Invocation, name: str) -> "Iterator[tuple[Project, Sto
     check_account_name(name)
     project = Project.of(invocation)
     try:
-        with project.open_store() as store:
+        with project.open_store(existing=True) as store:
             yield project, store, project.clock.now()
     except NotRecorded as error:
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("web.not_found", str(error))) from None

@@ -4,7 +4,8 @@
 
 In: files and the environment. Out: a `Config` whose every error names its place, or `ConfigError` with all of them.
 Read `load`, `model`, `project`; `cron` and `scalars` are its small words, `selector` picks tables and checks by name.
-A section that few files have (`budgets`, `releases`) is imported for a file that has it (`scalars.Deferred`).
+A section that few files have (`budgets`, `releases`) is imported for a file that has it (`scalars.Deferred`). Commands
+that work on incidents type only the sections that they need (`load_for`, `scalars.LateSection`).
 """
 
 from importlib import import_module

@@ -46,7 +46,15 @@ class Names:
 def unknown_references(tree: Node) -> Iterator[Problem]:
     """Find names of sources, domains, owners, channels, quiet hours and tables that nothing defines."""
     names = Names.of(tree)
-    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _contracts, _slo, _maintenance, _roles):
+    yield from early_references(tree)
+    for rule in (_channels, _alerts, _releases, _budgets, _contracts, _slo, _roles):
+        yield from rule(tree, names)
+
+
+def early_references(tree: Node) -> Iterator[Problem]:
+    """Find those in the sections that every command reads: of tables, their owners, cost and maintenance."""
+    names = Names.of(tree)
+    for rule in (_tables, _ownership, _cost, _maintenance):
         yield from rule(tree, names)
 
 
@@ -128,10 +136,11 @@ def _tables(tree: Node, names: Names) -> Iterator[Problem]:
 def _ownership(tree: Node, names: Names) -> Iterator[Problem]:
     for owner in entries(child(tree, "ownership")).values():
         yield from _check_name(owner, names.owners, "owner", "owners")
-    for product in entries(child(tree, "products")).values():
-        yield from _check_name(child(product, "owner"), names.owners, "owner", "owners")
     for domain in entries(child(tree, "domains")).values():
         yield from _check_name(child(domain, "owner"), names.owners, "owner", "owners")
+
+
+def _channels(tree: Node, names: Names) -> Iterator[Problem]:
     for owner in entries(child(tree, "owners")).values():
         yield from _check_name(child(owner, "channel"), names.channels, "channel", "alerts.channels")
 
@@ -222,6 +231,8 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
 def _contracts(tree: Node, names: Names) -> Iterator[Problem]:
     for contract in entries(child(tree, "contracts")).values():
         yield from _check_each(child(contract, "tables"), names.tables, "table", "tables")
+    for product in entries(child(tree, "products")).values():
+        yield from _check_name(child(product, "owner"), names.owners, "owner", "owners")
 
 
 def _slo(tree: Node, names: Names) -> Iterator[Problem]:

@@ -1,11 +1,13 @@
 """Fill `${...}` in, after the YAML has been read and inside scalar values only: no value can change the structure.
 
-`${NAME}` is an environment variable, `${NAME:-default}` has a default for one that is unset or empty, `${file:PATH}` is
-the content of a file (relative to the configuration file's folder, without the line break at its end), `${here}` is
-that folder, `$$` is a dollar sign. The folder's name is always itself: percent-encoded inside of a URL, escaped in
-the glob of `files`. What is filled in is not looked at again. When an unquoted scalar is one
-substitution and nothing else, the outcome is read as a plain YAML scalar, so that `${PORT}` can be a number; in quotes,
-or as a part of a text, it stays text.
+`${NAME}` is an environment variable, or of a file `.env` beside the configuration where the environment has none,
+`${NAME:-default}` has a default for one that is unset or empty, `${file:PATH}` is the content of a file (relative to
+the configuration file's folder, without the line break at its end), `${here}` is that folder, `$$` is a dollar sign.
+The folder's name is always itself: percent-encoded inside of a URL, escaped in the glob of `files`. What is filled in
+is not looked at again. When an unquoted scalar is one substitution and nothing else, the outcome is read as a plain
+YAML scalar, so that `${PORT}` can be a number; in quotes, or as a part of a text, it stays text.
+
+What is missing for the place of a source is a problem when that source is opened, and not before (ADR 61).
 
 What came from outside is secret, and so are keys of signatures and addresses that are as good as one: whoever knows the
 address of a chat's webhook or of a heartbeat may use it, wherever in it the token stands. Passwords in the URLs of
@@ -31,6 +33,8 @@ from sources import path_in_url
 if TYPE_CHECKING:
     from monitor.config.team_files import TeamFolder
 
+_PLACE_KEYS = frozenset({"files", "delta", "iceberg", "url", "uri", "spark"})
+"""Keys of a source whose values are needed when it is opened, and not before."""
 UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file", "config.not_granted"})
 """Codes of the problems that leave a value unfilled."""
 _MAX_SECRET_FILE = 65_536
@@ -38,6 +42,28 @@ _MOST_COMPARED = 200
 _GLOB_KEYS = {"files", "delta"}
 _PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|\$\{.*", re.DOTALL)
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.DOTALL)
+
+
+def environment_of(path: Path, environment: Mapping[str, str]) -> tuple[Mapping[str, str], Path | None]:
+    """Return an environment with what `.env` beside a configuration adds to it, and that file if there is one.
+
+    A line is `NAME=value`, `export` may stand before it, quotes around the value; lines that begin with # and what
+    else is no such line are skipped. Nothing in a value is replaced.
+    """
+    file = path.parent / ".env"
+    try:
+        text = read_bytes(file, most=_MAX_SECRET_FILE, pipes=False).decode("utf-8-sig")
+    except (OSError, ValueError):
+        return environment, file if file.is_file() else None
+    lines = filter(None, map(_ENV_LINE.fullmatch, text.splitlines()))
+    values = {line["name"]: next(filter(None, (line["double"], line["single"], line["bare"])), "") for line in lines}
+    return {**values, **environment}, file
+
+
+_ENV_LINE = re.compile(
+    r"""\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*+"""
+    r"""(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s#'"](?:.*?\S)??)?)\s*+(?:(?<=\s)\#.*)?"""
+)
 
 
 class Substitution:
@@ -54,6 +80,8 @@ class Substitution:
         self.problems: list[Problem] = []
         self.files: dict[Path, str | None] = {}
         """The files that were read, with their content, which is secret; None of one that could not be read."""
+        self.unset: dict[str, Problem] = {}
+        """By source, what of its place could not be filled in: a problem of whoever opens it (ADR 61)."""
         self._environment = environment
         self._team = team
         self._earlier = earlier or {}
@@ -67,22 +95,29 @@ class Substitution:
         """
         granted = {name: value for name, value in self._environment.items() if team.may_read(name)}
         of_team = Substitution(granted, team, earlier)
-        of_team.secrets, of_team.problems = self.secrets, self.problems
+        of_team.secrets, of_team.problems, of_team.unset = self.secrets, self.problems, self.unset
         return of_team
 
-    def fill(self, node: Node, folder: Path, *, key: str | None = None) -> None:
-        """Fill in a tree in place, which stands under a key; an aliased node is filled in once."""
+    def fill(self, node: Node, folder: Path, *, keys: tuple[str, ...] = ()) -> None:
+        """Fill in a tree in place, which stands under these keys; an aliased node is filled in once."""
         if id(node) in self._visited:
             return
         self._visited.add(id(node))
         if isinstance(node.value, dict):
             for name, child in node.value.items():
-                self.fill(child, folder, key=name)
+                self.fill(child, folder, keys=(*keys, name))
         elif isinstance(node.value, list):
             for child in node.value:
-                self.fill(child, folder)
+                self.fill(child, folder, keys=(*keys, ""))
         elif isinstance(node.value, str) and "$" in node.value:
-            self._fill_scalar(node, node.value, folder, in_glob=key in _GLOB_KEYS)
+            before = len(self.problems)
+            text = node.value
+            self._fill_scalar(node, text, folder, in_glob=bool(keys) and keys[-1] in _GLOB_KEYS)
+            missing = self.problems[before:]
+            if missing and _is_of_place(keys) and all(problem.code in _MISSING for problem in missing):
+                del self.problems[before:]
+                self.unset.setdefault(keys[1], missing[0])
+                node.value = text
 
     def _fill_scalar(self, node: Node, text: str, folder: Path, *, in_glob: bool) -> None:
         parts, shown, outside = [], [], False
@@ -171,6 +206,14 @@ class Substitution:
     def _add(self, code: str, message: str, node: Node, hint: str | None) -> None:
         place = node.place
         self.problems.append(Problem(code, message, place.file, place.line, place.column, hint))
+
+
+_MISSING = frozenset({"config.missing_variable", "config.missing_file"})
+
+
+def _is_of_place(keys: tuple[str, ...]) -> bool:
+    """Check whether a value stands under a key of a source that says where it is."""
+    return len(keys) > 2 and keys[0] == "sources" and keys[2] in _PLACE_KEYS
 
 
 def _reason(error: Exception) -> str:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from remedies.generalisation import HierarchySpec
 
 
+_SQL = ("query", "where")
+_COMMENT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|/[*].*?[*]/|(?P<comment>--|[#]\s)""", re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltChecks:
     """A valid check, the name of its table, and its place."""
@@ -85,7 +89,18 @@ def _build(node: Node) -> Check | list[Problem]:
     except ValidationError as error:
         model_type: type[BaseModel] = model
         return list(word_errors(error.errors(include_url=False), node, model_type))
-    return check
+    return list(_comments_in_one_line(node)) or check
+
+
+def _comments_in_one_line(node: Node) -> Iterator[Problem]:
+    """Find SQL of which YAML made one line, and a comment in it: it would hide what comes after it."""
+    for key in _SQL:
+        sql = child(node, key)
+        if sql is None or not sql.folded or not isinstance(sql.value, str):
+            continue
+        if any(match["comment"] for match in _COMMENT.finditer(sql.value)):
+            message = f"a comment in '{key}', whose lines YAML joins to one: all SQL after the comment would be ignored"
+            yield problem_at(sql.place, "config.sql", message, f"write '{key}: |', which keeps the lines")
 
 
 def _collisions(built: Sequence[BuiltChecks]) -> Iterator[Problem]:

@@ -136,13 +136,14 @@ class Storage(Section):
 
     url: str = Field(
         "sqlite:///tablewatch.db",
-        description="SQLite (a path relative to the working directory) or PostgreSQL.",
+        description="SQLite (relative to the working directory; by default beside the configuration) or PostgreSQL.",
     )
     keep_measurements: PositiveDuration = Field(timedelta(days=100), description="Retention of measurements.")
     keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="Retention of incidents.")
     signature_key: Annotated[str, MinLen(16)] | None = Field(
         None,
-        description="Secret key for stored class counts and releases; on SQLite, by default, in a file.",
+        description="Secret key for stored class counts and releases (hex:... is that of a key file); on SQLite, by "
+        "default, in a file.",
     )
     ledger_anchor: str | None = Field(
         None,

@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -16,47 +18,92 @@ from monitor.config._errors import ConfigError, TeamTexts
 from monitor.config._files import ConfigFiles, files_of, find, yaml_files
 from monitor.config._references import (
     checks_of_nothing,
+    early_references,
     foreign_sources,
     outside_references,
     repeated_tables,
     unknown_references,
 )
-from monitor.config._substitute import UNFILLED, Substitution, hide_secrets, secret_keys
+from monitor.config._substitute import UNFILLED, Substitution, environment_of, hide_secrets, secret_keys
 from monitor.config.checks import CheckBuilder, Hierarchies, build_checks, build_hierarchies, with_hierarchies
 from monitor.config.messages import limited_suggestions, problem_at, word_errors
-from monitor.config.model import Config
+from monitor.config.model import Config, Table
 from monitor.config.yaml_nodes import Node, Place, child, entries, find_node, items, plain_data, text
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import MASK, Redactor
+from sources import path_in_url
 
 if TYPE_CHECKING:
     from monitor.config.team_files import TeamFolder
+
+_Position: TypeAlias = tuple[str | None, int | None, int | None]
+
+_LATE: Final = frozenset(
+    {
+        "alerts",
+        "budgets",
+        "contracts",
+        "daemon",
+        "openlineage",
+        "products",
+        "releases",
+        "report",
+        "rules",
+        "slo",
+        "teams",
+        "web",
+    }
+)
+"""The sections that a command may leave out, and with them the checks of tables; see `load_for`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is known of a configuration once all of its sections were checked; the fields are those of `Loaded`."""
+
+    config: Config
+    read_beside: tuple[Path, ...] = ()
+    digest: str = ""
+    notes: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A valid configuration with its files, places and digests.
 
-    `path` was loaded, a file or a folder; `files` were read, in this order; `read_beside` are the files that they name:
-    those of `${file:...}`, and of hierarchies. `redactor` masks what came from the environment or a file, and passwords
-    in URLs.
+    `path` was loaded, a file or a folder; `files` were read, in this order. `redactor` masks what came from the
+    environment or a file, and passwords in URLs. `tree` and `texts` are what was read, with the places.
     `apart`: why teams keep what their files said before (`team_fallback`), by name; of those, `left_out` had nothing.
-    `digest` changes whenever anything in it changes, also a value that was filled in. `notes` are no errors. `tree` and
-    `texts` are what was read, with the places.
+    `unset`: by source, what is missing to open it, a variable or a file.
+    `checked` checks all sections, once; it raises `Stop` where some were left until now and have errors.
     """
 
     config: Config
     path: Path
     files: tuple[Path, ...]
-    read_beside: tuple[Path, ...]
     redactor: Redactor
-    digest: str
-    notes: tuple[Problem, ...]
+    checked: Callable[[], Checked]
     tree: Node
     texts: ConfigFiles
+    unset: Mapping[str, Problem] = field(default_factory=dict)
     apart: Mapping[str, str] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
+
+    @property
+    def read_beside(self) -> tuple[Path, ...]:
+        """Return the files that `files` name: those of `${file:...}`, and of hierarchies."""
+        return self.checked().read_beside
+
+    @property
+    def digest(self) -> str:
+        """Return a digest that changes whenever anything in it changes, also a value that was filled in."""
+        return self.checked().digest
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """Return what is to be noted and is no error."""
+        return self.checked().notes
 
     def place(self, *path: str | int) -> Place:
         """Return where a value stands: `loaded.place("tables", 0, "name")`.
@@ -102,6 +149,11 @@ class Loaded:
             except ConfigError:
                 yield team.folder
 
+    @property
+    def home(self) -> Path:
+        """Return the folder in which the configuration lies."""
+        return _home(self.path)
+
     def folder(self, source: str) -> Path:
         """Return the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
         return Path(self.place("sources", source).file).parent
@@ -132,26 +184,32 @@ def load(
     *,
     environment: Mapping[str, str] | None = None,
     team_texts: Mapping[str, TeamTexts] | None = None,
+    files: ConfigFiles | None = None,
+    lazily: bool = False,
 ) -> Loaded:
     """Load a file or a folder of files.
 
-    `team_texts`: what to take for the files of teams, in place of those on the disk, by team.
+    `team_texts`: what to take for the files of teams, in place of those on the disk, by team. `files` takes what is
+    read, for a caller who wants it after an error too. `lazily`: as in `load_for`.
 
     Raises:
         ConfigError: it is missing or wrong; all problems at once, in the order of their places.
     """
     with limited_suggestions():
-        return _load(path, environment, team_texts or {})
+        return _load(path, environment, team_texts or {}, ConfigFiles() if files is None else files, lazily=lazily)
 
 
-def load_for(invocation: Invocation) -> Loaded:
+def load_for(invocation: Invocation, *, lazily: bool = False) -> Loaded:
     """Load the configuration named by `--config`, else the one in the working folder; the command learns its secrets.
+
+    `lazily`: the checks of tables, and sections that few commands need, are typed when one of them is first used, all
+    together, and their errors raise `Stop` then. Where another section is wrong, all errors are raised at once.
 
     Raises:
         Stop: there is none, or it has errors.
     """
     try:
-        loaded = load(invocation.config_path or find(Path.cwd()))
+        loaded = load(invocation.config_path or find(Path.cwd()), lazily=lazily)
     except ConfigError as error:
         invocation.redactor = error.redactor
         raise Stop(ExitCode.USAGE, *error.problems) from None
@@ -159,13 +217,24 @@ def load_for(invocation: Invocation) -> Loaded:
     return loaded
 
 
-def _load(path: Path | str, environment: Mapping[str, str] | None, team_texts: Mapping[str, TeamTexts]) -> Loaded:
-    files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
-    tree = files.read(Path(path), substitution, team_texts)
+def _load(
+    path: Path | str,
+    environment: Mapping[str, str] | None,
+    team_texts: Mapping[str, TeamTexts],
+    files: ConfigFiles,
+    *,
+    lazily: bool,
+) -> Loaded:
+    path = Path(path)
+    variables, beside = environment_of(path, os.environ if environment is None else environment)
+    substitution = Substitution(variables)
+    if beside is not None:
+        substitution.files[beside] = None
+    tree = files.read(path, substitution, team_texts)
     if tree is None:
         problems = [*files.problems, *substitution.problems]
         raise _error(problems, files, Redactor(substitution.secrets, keys=secret_keys()))
-    return _checked(tree, Path(path), files, substitution)
+    return _loaded(tree, path, files, substitution, lazily=lazily)
 
 
 def load_tree(tree: Node) -> Loaded:
@@ -175,13 +244,78 @@ def load_tree(tree: Node) -> Loaded:
         ConfigError: it is wrong; all problems at once.
     """
     with limited_suggestions():
-        return _checked(tree, Path(), ConfigFiles(), Substitution({}))
+        return _loaded(tree, Path(), ConfigFiles(), Substitution({}))
 
 
-def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitution) -> Loaded:
-    problems = [*files.problems, *substitution.problems]
+def _loaded(tree: Node, path: Path, files: ConfigFiles, substitution: Substitution, *, lazily: bool = False) -> Loaded:
     secrets = substitution.secrets | hide_secrets(tree)
     redactor = Redactor(secrets, published=_published(tree), keys=secret_keys())
+    check = cache(partial(_checked, tree, path, files, substitution, redactor))
+    checked = partial(_check_later, check)
+    config = _begun(tree, path, [*files.problems, *substitution.problems], checked) if lazily else None
+    return Loaded(
+        config=check().config if config is None else config,
+        path=path,
+        files=tuple(Path(name) for name in files.texts),
+        redactor=redactor,
+        checked=checked,
+        tree=tree,
+        texts=files,
+        unset=substitution.unset,
+    )
+
+
+def _begun(tree: Node, path: Path, problems: Sequence[Problem], checked: Callable[[], Checked]) -> Config | None:
+    """Return a configuration that completes itself by `checked()`; None if what stands first in it has errors."""
+    early = _early(tree)
+    if problems and not {_position(item) for item in problems} <= set(_positions(tree)) - set(_positions(early)):
+        return None
+    try:
+        config = _with_store_beside(Config.model_validate(plain_data(early)), path)
+    except ValidationError:
+        return None
+    if any(chain(repeated_tables(tree), early_references(tree))):
+        return None
+
+    def table(at: int) -> Table:
+        return checked().config.tables[at]
+
+    config.complete_later(_LATE, lambda: checked().config)
+    for at, begun in enumerate(config.tables):
+        begun.complete_later({"checks"}, partial(table, at))
+    return config
+
+
+def _early(tree: Node) -> Node:
+    """Return what every command needs: a tree without the late sections, and tables without their checks."""
+    sections = {name: node for name, node in entries(tree).items() if name not in _LATE}
+    tables = [
+        replace(table, value={name: node for name, node in entries(table).items() if name != "checks"})
+        if isinstance(table.value, dict)
+        else table
+        for table in items(sections.get("tables"))
+    ]
+    if tables:
+        sections["tables"] = replace(sections["tables"], value=tables)
+    return replace(tree, value=sections)
+
+
+def _positions(node: Node) -> Iterator[_Position]:
+    yield node.place.file, node.place.line, node.place.column
+    for inner in (*entries(node).values(), *items(node)):
+        yield from _positions(inner)
+
+
+def _check_later(check: Callable[[], Checked]) -> Checked:
+    try:
+        with limited_suggestions():
+            return check()
+    except ConfigError as error:
+        raise Stop(ExitCode.USAGE, *error.problems) from None
+
+
+def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitution, redactor: Redactor) -> Checked:
+    problems = [*files.problems, *substitution.problems]
     builder, hierarchies = build_checks(tree), build_hierarchies(tree)
     config, errors = _validate(tree, builder, hierarchies)
     problems += [*builder.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
@@ -196,19 +330,37 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
         problems += _products_of_nothing(tree, config)
     if problems or config is None:
         raise _error(problems, files, redactor)
-    notes = [*outside_references(tree, builder.built), *_unpriced_tiers(config), *_unreachable_owners(config), *notes]
-    read = tuple(Path(name) for name in files.texts)
-    return Loaded(
-        config=config,
-        path=path,
-        files=read,
+    notes = [
+        *map(_when_opened, substitution.unset.values()),
+        *outside_references(tree, builder.built),
+        *_unpriced_tiers(config),
+        *_unreachable_owners(config),
+        *notes,
+    ]
+    return Checked(
+        config=_with_store_beside(config, path),
         read_beside=(*substitution.files, *hierarchies.files),
-        redactor=redactor,
         digest=_digest(tree, hierarchies),
         notes=tuple(files.quote(note) for note in notes),
-        tree=tree,
-        texts=files,
     )
+
+
+def _home(path: Path) -> Path:
+    """Return the folder of a configuration, which is one itself, or a file in it."""
+    return (path if path.is_dir() else path.parent).resolve()
+
+
+def _with_store_beside(config: Config, path: Path) -> Config:
+    """Return a configuration whose default store lies beside it, as sources do, wherever it is read from."""
+    folder = _home(path)
+    if "url" in config.storage.model_fields_set or folder == Path.cwd():
+        return config
+    url = f"sqlite:///{path_in_url(str(folder / 'tablewatch.db'))}"
+    return config.model_copy(update={"storage": config.storage.model_copy(update={"url": url})})
+
+
+def _when_opened(problem: Problem) -> Problem:
+    return replace(problem, message=f"{problem.message}; the source cannot be opened without it")
 
 
 def _products_of_nothing(tree: Node, config: Config) -> Iterator[Problem]:
@@ -229,7 +381,8 @@ def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -
     Each top-level key is read by itself, so that an error in another one, even one of YAML, does not matter. None if
     nothing that can be read names the store.
     """
-    files, substitution = ConfigFiles(), Substitution(os.environ if environment is None else environment)
+    variables, _ = environment_of(path, os.environ if environment is None else environment)
+    files, substitution = ConfigFiles(), Substitution(variables)
     tree = files.read_sections(path, _OF_THE_STORE, substitution)
     if tree is None or not isinstance(tree.value, dict) or "storage" not in tree.value:
         return None
@@ -255,10 +408,8 @@ def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -
             config=config,
             path=path,
             files=read,
-            read_beside=(),
             redactor=redactor,
-            digest="",
-            notes=(),
+            checked=partial(Checked, config),
             tree=tree,
             texts=files,
         )
@@ -293,7 +444,7 @@ def _error(problems: Iterable[Problem], files: ConfigFiles, redactor: Redactor) 
     return ConfigError([files.quote(item) for item in shown], redactor, files.of_teams)
 
 
-def _position(problem: Problem) -> tuple[str | None, int | None, int | None]:
+def _position(problem: Problem) -> _Position:
     return problem.file, problem.line, problem.column
 
 

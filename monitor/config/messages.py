@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import UnionType
@@ -12,49 +12,12 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from checks import did_you_mean
+from checks.parameters.errors import expectation_of
 from monitor.config.scalars import Deferred
 from monitor.config.yaml_nodes import Node, Place, find_node
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import MASK
 
-_EXPECTED: Mapping[str, str] = {
-    "string_type": "a text",
-    "string_too_short": "a non-empty text",
-    "string_too_long": "a text of at most {max_length} characters",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_parsing_size": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "decimal_type": "a number",
-    "decimal_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "date_type": "a date such as 2026-10-01",
-    "date_parsing": "a date such as 2026-10-01",
-    "date_from_datetime_parsing": "a date such as 2026-10-01",
-    "date_from_datetime_inexact": "a date such as 2026-10-01",
-    "datetime_type": 'a time such as "2026-10-01T09:00"',
-    "datetime_parsing": 'a time such as "2026-10-01T09:00"',
-    "datetime_from_date_parsing": 'a time such as "2026-10-01T09:00"',
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "set_type": "a list",
-    "frozen_set_type": "a list",
-    "dict_type": "a mapping of keys to values",
-    "mapping_type": "a mapping of keys to values",
-    "model_type": "a mapping of keys to values",
-    "model_attributes_type": "a mapping of keys to values",
-    "too_short": "at least {min_length} of them",
-    "too_long": "at most {max_length} of them",
-    "greater_than_equal": "at least {ge}",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "at most {le}",
-    "less_than": "less than {lt}",
-    "string_pattern_mismatch": "a text of the form {pattern}",
-}
 _MOST_COMPARED: Final = 50_000
 _LEFT: ContextVar[list[int] | None] = ContextVar("suggestions", default=None)
 """How many names may still be compared, in the one item of a list."""
@@ -152,7 +115,7 @@ def _word_value(errors: Sequence[ErrorDetails], node: Node, path: Sequence[str |
     name = next((step for step in reversed(path) if isinstance(step, str)), None)
     if first["type"] in {"value_error", "assertion_error"}:
         return _word_own(str(first.get("ctx", {}).get("error", first["msg"])), node, name)
-    expected = list(dict.fromkeys(_expectation(error) for error in errors))
+    expected = list(dict.fromkeys(expectation_of(error) for error in errors))
     actual = _describe(node)
     subject = f"'{name}' takes " if name else "expected "
     hint = None
@@ -179,16 +142,6 @@ def _word_own(text: str, node: Node, name: str | None) -> Problem:
     return problem_at(
         place, "config.value", f"'{name}' takes {text}" if text.startswith(_TAKES) else f"'{name}': {text}"
     )
-
-
-def _expectation(error: ErrorDetails) -> str:
-    kind, context = error["type"], error.get("ctx", {})
-    if kind in {"literal_error", "enum"}:
-        return f"one of {context['expected'].replace(' or ', ', ')}"
-    if kind in _EXPECTED:
-        plain = {name: f"{value:g}" if isinstance(value, float) else value for name, value in context.items()}
-        return _EXPECTED[kind].format(**plain)
-    return error["msg"][:1].lower() + error["msg"][1:]
 
 
 def _describe(node: Node) -> str:

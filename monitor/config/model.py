@@ -32,6 +32,7 @@ from monitor.config.scalars import (
     Clock,
     Deferred,
     Duration,
+    LateSection,
     PositiveDuration,
     Schedule,
     Section,
@@ -110,6 +111,15 @@ class IcebergSource(Section):
     namespace: str | None = Field(None, description="Only its tables are read, and need no namespace in their names.")
 
 
+class DbtRuns(Section):
+    """Options of dbt runs whose results count; of others they are unknown. Options that are not named may vary."""
+
+    target: str | None = Field(None, description="`--target`, as it is given to dbt; null where it is not given.")
+    vars: dict[str, Any] = Field({}, description="`--vars`.")
+    defer: bool = Field(default=False, description="`--defer`.")
+    favor_state: bool = Field(default=False, description="`--favor-state`.")
+
+
 class Source(Section):
     """A data source: exactly one of `files`, `delta`, `iceberg`, `url`, `spark`, `external`."""
 
@@ -142,6 +152,7 @@ class Source(Section):
         1_000_000, description="Maximum rows passed to a Great Expectations expectation as a data frame."
     )
 
+    dbt: DbtRuns | None = Field(None, description="Options of the dbt runs whose results count.")
     daily_limit: DailyLimit | None = Field(
         None, description="What scheduled checks may cost in a day; beyond it those of lower severity are delayed."
     )
@@ -238,7 +249,7 @@ class Cost(Rates):
         return self
 
 
-class Table(Section):
+class Table(LateSection):
     """A monitored table: owner, tier, schedule and checks."""
 
     name: Annotated[str, MinLen(1), Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")] = Field(
@@ -289,7 +300,7 @@ class Table(Section):
         return self.schedule.longest_period() if self.schedule is not None else None
 
 
-class Config(Section):
+class Config(LateSection):
     """The configuration."""
 
     version: Literal[1]

@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from checks import Check
+from checks import Check, PeopleTable
 from incidents import Incident, Policy
 from monitor.clock import Clock, SystemClock
-from monitor.config import Alerts, Config, ConfigError, Loaded, files_of, find, load, load_for, patterns_of
+from monitor.config import Alerts, Config, ConfigError, Loaded, Table, files_of, find, load, load_for, patterns_of
 from monitor.config.scalars import is_name_of_runbook
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import CsvOptions, FileTimes, IcebergCatalog, SourceSpec, is_same_table, table_identity
-from store import StoreError, store_file
+from store import StoreError, StoreMissing, store_file
 
 if TYPE_CHECKING:
     from incidents import MaintenanceSpans, Pricing
+    from monitor.config import Channel
     from monitor.config.prices import Currency
     from store import ReleaseLedger, Store, StoredLedger
 
@@ -57,24 +58,48 @@ class Project:
         self.loaded = loaded
         self.config: Config = loaded.config
         self.clock: Clock = clock or SystemClock()
+        self.faults: Sequence[Problem] = ()
+        """What is wrong with sections that were not checked when the configuration was loaded, once it is known."""
 
     @classmethod
-    def of(cls, invocation: Invocation) -> "Project":
-        """Load the configuration that a command was called with.
+    def of(cls, invocation: Invocation, *, lazily: bool = False) -> "Project":
+        """Load the configuration that a command was called with; `lazily` as `load_for` does.
 
         Raises:
             Stop: it cannot be loaded.
         """
-        return cls(load_for(invocation))
+        return cls(load_for(invocation, lazily=lazily))
+
+    def is_whole(self) -> bool:
+        """Check whether all sections are right; if not, `faults` are the errors."""
+        if not self.faults:
+            try:
+                self.loaded.checked()
+            except Stop as stop:
+                self.faults = stop.problems
+        return not self.faults
+
+    def checks_of(self, table: Table) -> Sequence[Check]:
+        """Return the checks of a table; none if the project is not whole."""
+        return table.checks if self.is_whole() else ()
+
+    def channel(self, name: str) -> "Channel | None":
+        """Return a channel; None if there is none of this name, or the project is not whole."""
+        return self.config.alerts.channels.get(name) if self.is_whole() else None
 
     def policy_of(self, check: Check) -> Policy:
         """Return when incidents of a check open and resolve."""
         return policy_of(check, self.config.alerts)
 
     def check_of(self, incident: Incident) -> "Check | None":
-        """Return the check that found an incident, as it is configured now; None if none did or it is gone."""
+        """Return the check that found an incident, as it is configured now.
+
+        None if none did, it is gone, or the project is not whole.
+        """
         table = self.config.table(incident.table)
-        return None if table is None else table.check(incident.check_id)
+        if table is None or incident.check_id is None or not self.is_whole():
+            return None
+        return table.check(incident.check_id)
 
     def runbook(self, check: "Check") -> str | None:
         """Return what to do when a check fails: an address, or Markdown.
@@ -85,7 +110,7 @@ class Project:
         words = (check.runbook or "").strip()
         if not is_name_of_runbook(words):
             return words or None
-        folder = self._team_folders.get(id(check)) or self.loaded.path.parent.resolve()
+        folder = self._team_folders.get(id(check)) or self.loaded.home
         try:
             file = Path(os.path.realpath(folder / words))
             if not file.is_relative_to(folder):
@@ -105,6 +130,16 @@ class Project:
             if team is not None
             for check in self.config.tables[at].checks
         }
+
+    @cached_property
+    def people_tables(self) -> Mapping[str, PeopleTable]:
+        """Return the tables of people by name."""
+        config = self.config
+        if not (config.releases or config.budgets or any(table.columns for table in config.tables)):
+            return {}
+        from monitor.config.people import people_tables  # few configurations have tables of people
+
+        return people_tables(config)
 
     @cached_property
     def pricing(self) -> "Pricing":
@@ -133,22 +168,38 @@ class Project:
 
         return maintenance_of(self.config, names)
 
-    def open_store(self, *, alone: bool = False, adopt: bool = False) -> "Store":
+    def open_store(self, *, alone: bool = False, adopt: bool = False, existing: bool = False) -> "Store":
         """Open the store, making or upgrading it where needed.
 
         `alone`: no other daemon uses it meanwhile, so every page of it is checked first.
         `adopt`: it belonged to this project under another name.
+        `existing`: it is only read, or changed for what has to be there, so none is made.
 
         Raises:
             Stop: it cannot be opened.
         """
-        from store import open_store  # imports a database
-
         try:
-            store = open_store(self.config.storage.url, checkpoints=alone, thorough=alone)
-            store.claim(self.config.project, adopt=adopt)
+            return self.connect_store(alone=alone, adopt=adopt, existing=existing)
+        except StoreMissing as error:
+            hint = None if self.loaded.home == Path.cwd() else f"it is named by {self.loaded.path}"
+            raise Stop(ExitCode.NOT_EVALUATED, Problem("store.missing", str(error), hint=hint)) from None
         except StoreError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
+
+    def connect_store(self, *, alone: bool = False, adopt: bool = False, existing: bool = False) -> "Store":
+        """Open the store as `open_store` does.
+
+        Raises:
+            StoreError: it cannot be opened; StoreUnavailable: it cannot be reached now.
+        """
+        from store import open_store  # imports a database
+
+        store = open_store(self.config.storage.url, create=not existing, checkpoints=alone, thorough=alone)
+        try:
+            store.claim(self.config.project, adopt=adopt)
+        except StoreError:
+            store.close()
+            raise
         return store
 
     def signature_key(self) -> bytes:
@@ -258,6 +309,7 @@ class Project:
         return SourceSpec(
             name=name,
             base=self.loaded.folder(name),
+            unset=None if (problem := self.loaded.unset.get(name)) is None else f"{problem.message}; {problem.hint}",
             files=source.files,
             delta=source.delta,
             iceberg=None if source.iceberg is None else IcebergCatalog(**dict(source.iceberg)),

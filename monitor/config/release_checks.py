@@ -160,13 +160,15 @@ def release_checks(name: str, release: Release) -> Sequence[Check]:
     quasi = release.classified(ColumnClass.QUASI_IDENTIFIER)
     sensitive = release.classified(ColumnClass.SENSITIVE)
     limits = release.limits
+    words = ("missing_is_a_value", "spelling_is_a_value")
+    values = {word: names for word in words if (names := getattr(release, word))}
     parameters: dict[str, dict[str, Any]] = {"classification": {"columns": release.columns}}
     if quasi and limits.least_k is not None:
         parameters["k_anonymity"] = {"k": limits.least_k, "max_average_risk": limits.max_average_risk}
     if quasi and sensitive and limits.l is not None:
-        parameters["l_diversity"] = {"sensitive": sensitive, "l": limits.l}
+        parameters["l_diversity"] = {"sensitive": sensitive, "l": limits.l, **values}
     if quasi and sensitive and limits.t is not None:
-        parameters["t_closeness"] = {"sensitive": sensitive, "t": limits.t}
+        parameters["t_closeness"] = {"sensitive": sensitive, "t": limits.t, **values}
     if quasi and limits.max_population_unique_fraction is not None:
         parameters["population_uniqueness"] = {
             "max_population_unique_fraction": limits.max_population_unique_fraction,
@@ -176,7 +178,10 @@ def release_checks(name: str, release: Release) -> Sequence[Check]:
 
 
 def _check(name: str, release: Release, kind: str, parameters: dict[str, Any], quasi: Sequence[str]) -> Check:
-    of: dict[str, Any] = {} if kind == "classification" else {"quasi_identifiers": quasi}
+    of: dict[str, Any] = {}
+    if kind != "classification":
+        of = {"quasi_identifiers": quasi, "identifiers": release.classified(ColumnClass.DIRECT_IDENTIFIER)}
+        of |= {} if release.person_key is None else {"person": release.person_key}
     who = "" if release.audience is None else f" to {release.audience}"
     why = f"release {name} publishes this table{who}"
     model: Any = load_catalog()[kind]

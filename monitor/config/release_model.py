@@ -39,7 +39,9 @@ class Limits(Section):
         1.0, description="Sampling fraction of the population; 1, all of it, is the strictest."
     )
     unclassified_uniqueness: Annotated[float, Ge(0), Le(1)] | None = Field(
-        None, description="Maximum share of records that a column classified 'other' may identify alone."
+        None,
+        description="Maximum share of records that a column classified 'other' may identify, alone or "
+        "within the classes of the quasi-identifiers.",
     )
     epsilon: WrittenLoss | None = Field(
         None, description="Maximum epsilon of a randomised table or of noisy answers; required to publish these."
@@ -58,6 +60,16 @@ class Limits(Section):
         return self
 
 
+_SHAPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "columns": ((list, tuple), "a list of column names"),
+    "domain": ((Mapping,), "a mapping of columns to their values"),
+    "hierarchies": ((Mapping, str), "a mapping of columns to hierarchies, or a folder"),
+    "kinds": ((Mapping,), "a mapping of columns to kinds"),
+    "search": ((str,), "the name of a search"),
+}
+"""Parameters that are read before their remedy checks them."""
+
+
 class Recipe(BaseModel):
     """A remedy of a release with its parameters. Defaults come from the release."""
 
@@ -68,6 +80,17 @@ class Recipe(BaseModel):
     drop: Literal["rest"] | tuple[ColumnName, ...] = Field(
         (), description="Columns to drop; 'rest' is every column that the remedy does not treat."
     )
+
+    @model_validator(mode="after")
+    def _parameters_have_their_shapes(self) -> Self:
+        for word, (kinds, shape) in _SHAPES.items():
+            value = self.words.get(word)
+            if value is not None and not isinstance(value, kinds):
+                raise ValueError(f"'{word}' of the remedy '{self.remedy}' takes {shape}")
+        columns = self.words.get("columns") or ()
+        if not all(isinstance(name, str) for name in columns):
+            raise ValueError(f"'columns' of the remedy '{self.remedy}' takes a list of column names")
+        return self
 
     @property
     def name(self) -> str:
@@ -99,6 +122,12 @@ class Release(Section):
     person_key: ColumnName | None = Field(
         None, description="Column that identifies the person; used to compare later releases of the same people."
     )
+    missing_is_a_value: tuple[ColumnName, ...] = Field(
+        (), description="Sensitive columns in which NULL counts as a value of its own towards l and t."
+    )
+    spelling_is_a_value: tuple[ColumnName, ...] = Field(
+        (), description="Sensitive columns in which each spelling counts as a value of its own towards l and t."
+    )
     re_release: Literal["refuse", "warn"] = Field(
         "refuse", description="Action when an earlier release and this one together expose a person."
     )
@@ -119,6 +148,8 @@ class Release(Section):
             if word not in RECIPES:
                 text = f"{word!r}{did_you_mean(str(word), RECIPES)}" if word is not None else "none"
                 raise ValueError(f"each of 'remedies' names its 'remedy', one of {', '.join(RECIPES)}; seen: {text}")
+            if word == "randomise" and isinstance(item, Mapping) and "domains" in item:
+                raise ValueError("unknown key 'domains' of the remedy 'randomise'; did you mean 'domain'?")
         return raw
 
     @model_validator(mode="after")
@@ -130,6 +161,10 @@ class Release(Section):
         odd = [name for name in self.pseudonyms if self.columns.get(name) is not ColumnClass.DIRECT_IDENTIFIER]
         if odd:
             raise ValueError(f"'pseudonyms' names '{odd[0]}', which 'columns' does not classify as direct-identifier")
+        for word in ("missing_is_a_value", "spelling_is_a_value"):
+            odd = [name for name in getattr(self, word) if self.columns.get(name) is not ColumnClass.SENSITIVE]
+            if odd and self.columns:
+                raise ValueError(f"'{word}' names '{odd[0]}', which 'columns' does not classify as sensitive")
         return self
 
     def classified(self, *words: ColumnClass) -> tuple[str, ...]:

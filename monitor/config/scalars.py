@@ -1,10 +1,11 @@
 """The small words people type: those of the checks, and when things are due."""
 
 import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -35,6 +36,30 @@ class Section(BaseModel):
     """A part of the configuration."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
+
+
+_WHOLE: Final = "whole"
+
+
+class LateSection(Section):
+    """A section of which some fields are typed when they are first used.
+
+    Until all of them were used, `==`, `repr` and dumps miss those that were not; a copy is late as well.
+    """
+
+    def complete_later(self, names: Collection[str], whole: Callable[[], Self]) -> None:
+        """Forget some fields; each is taken from `whole()` when it is first used."""
+        for name in names:
+            self.__dict__.pop(name, None)
+        self.__dict__[_WHOLE] = whole
+
+    if not TYPE_CHECKING:  # with it, a type checker would allow any name
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in type(self).model_fields or _WHOLE not in self.__dict__:
+                return super().__getattr__(name)
+            value = self.__dict__[name] = getattr(self.__dict__[_WHOLE](), name)
+            return value
 
 
 ShortName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]

@@ -40,7 +40,7 @@ class GroupRole(Section):
     """What the members of a group of the identity provider may do."""
 
     group: Annotated[str, MinLen(1)] = Field(description="A value of the claim `groups_claim`.")
-    role: Literal["viewer", "responder", "owner", "steward", "admin"] = Field(description="What they may do.")
+    role: Literal["viewer", "responder", "owner", "steward", "admin", "ask"] = Field(description="What they may do.")
     owners: tuple[str, ...] = Field((), description="Act on incidents of the tables of these owners; of `owners`.")
     domains: tuple[str, ...] = Field((), description="Act on incidents of the tables of these domains; of `domains`.")
 
@@ -102,6 +102,11 @@ class Web(Section):
     hosts: tuple[HostName, ...] = Field((), description="Further host names that are answered.")
     passwords: bool = Field(
         default=False, description="Whether users sign in by name and password (`tablewatch web user add`)."
+    )
+    client_header: HeaderName | None = Field(
+        None,
+        description="Header in which a reverse proxy on this machine or in `proxy.trusted` names the client's address, "
+        "such as `X-Forwarded-For`; of several the last that is no proxy's. Failed sign-ins are counted by it.",
     )
     proxy: ProxySignIn | None = Field(None, description="A reverse proxy that signs people in.")
     oidc: OidcSignIn | None = Field(None, description="An OpenID Connect provider that signs people in.")

@@ -51,14 +51,16 @@ class Place:
 class Node:
     """A value and its place: a scalar, a list of nodes, or a mapping of keys to nodes with the places of the keys.
 
-    `plain` says that a scalar stood without quotes. `masked` is the text of a scalar with everything hidden that came
-    from the environment or a file; None when nothing did. `here` is what `${here}` in a scalar was filled in with.
+    `plain` says that a scalar stood without quotes, `folded` that several lines of the file became one. `masked` is the
+    text of a scalar with everything hidden that came from the environment or a file; None when nothing did.
+    `here` is what `${here}` in a scalar was filled in with.
     """
 
     place: Place
     value: "Scalar | list[Node] | dict[str, Node]"
     keys: dict[str, Place] = field(default_factory=dict)
     plain: bool = False
+    folded: bool = False
     masked: str | None = None
     here: str | None = None
 
@@ -209,8 +211,10 @@ class _Reader:
             problem = self._open[-1].take_key(event.value, place)
             self.problems += [problem] if problem else []
             return
-        plain = not event.style
-        self._put(Node(place, resolve(event.value) if plain else event.value, plain=plain), 1, event.anchor)
+        plain, end = not event.style, event.end_mark
+        lines = end.line - event.start_mark.line + (end.column > 0) - (event.style == ">")
+        value, folded = resolve(event.value) if plain else event.value, event.style != "|" and lines > 1
+        self._put(Node(place, value, plain=plain, folded=folded), 1, event.anchor)
 
     def _begin(self, event: Any) -> None:
         place = self._at(event)

@@ -129,7 +129,7 @@ class Claims:
         timetables = _timetables(project, at_once=self.only_until is not None)
         with self._store.writing() as tx:
             now, before = tx.schedule.clock(self._clock.now()), tx.schedule.epoch()
-            self._epoch = tx.schedule.keep_time(now)
+            self._epoch = self._save_time(tx, now)
             rows = [timetable.first(self.only_until or now) for timetable in timetables.values()]
             tx.schedule.replace(rows, _dropped(tx.schedule.tables(), rows, now))
             if self._epoch != before:
@@ -254,10 +254,24 @@ class Claims:
         self._busy_until[table] = until
 
     def _keep_time(self, tx: WriteTransaction, now: datetime) -> None:
-        epoch = tx.schedule.keep_time(now)
+        epoch = self._save_time(tx, now)
         if epoch != self._epoch:
             self._epoch = epoch
             _plan_anew(tx, self._timetables.values(), now)
+
+    def _save_time(self, tx: WriteTransaction, now: datetime) -> int:
+        """Save the time, as far as it is trusted, and return the clock's epoch."""
+        monotonic, boot = self._clock.uptime()
+        self._store.record_time(tx, now=self._clock.now(), monotonic=monotonic, boot=boot)
+        return tx.schedule.keep_time(now)
+
+
+def rehearse_claims(project: Project) -> None:
+    """Compute the first slots of all tables, and their limits; an error is one of the configuration."""
+    timetables = _timetables(project, at_once=False)
+    for timetable in timetables.values():
+        timetable.after(timetable.first(project.clock.now()).due_at)
+    _limits_of(project, timetables)
 
 
 def _limits_of(project: Project, timetables: Mapping[str, Timetable]) -> "DailyLimits | None":

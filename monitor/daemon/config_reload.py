@@ -5,15 +5,18 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from monitor.alerts.operational import Operation, OperationalEvent
+from monitor.clock import Clock
 from monitor.config import ConfigError, Loaded
 from monitor.config.answer_series import AnswerSeries
 from monitor.config.project import Project
-from monitor.config.team_fallback import load_apart
+from monitor.config.team_fallback import Use, bug_in, load_apart
+from monitor.daemon.claims import rehearse_claims
 from monitor.daemon.journal import LOG
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence, notify_systemd
-from monitor.daemon.work_loop import WorkLoop
+from monitor.daemon.work_loop import WorkLoop, scheduled_tables
 from monitor.scan.recorder import retire
+from monitor.scan.results import targets_of
 from monitor.terminal.output import count
 from store import Store, StoreBusy, StoreUnavailable
 
@@ -29,9 +32,10 @@ class ReloadRefused(Exception):
 class ConfigWatch:
     """Detects changes of the files of a configuration."""
 
-    def __init__(self, path: Path, loaded: Loaded) -> None:
+    def __init__(self, path: Path, loaded: Loaded, *, use: Use = lambda _: None) -> None:
         self.loaded = loaded
         """The configuration in use."""
+        self._use = use
         self._path = path
         self._seen = self._marks()
         self._used = self._seen if self._is_as_read() else None
@@ -56,7 +60,7 @@ class ConfigWatch:
             ReloadRefused: it has errors, or changes a key that needs a restart. The old one stays in use.
         """
         try:
-            loaded = load_apart(self._path, self.loaded)
+            loaded = load_apart(self._path, self.loaded, use=self._use)
         except ConfigError as error:
             raise ReloadRefused(error.summary()) from None
         if (loaded.digest, loaded.apart) == (self.loaded.digest, self.loaded.apart):
@@ -139,6 +143,9 @@ class Reloader:
             if not self._to_reload:
                 LOG.warning("the new configuration is not in use yet: %s", error)
             self._to_reload = True
+        except Exception as error:  # noqa: BLE001 - the reload of a configuration: monitoring goes on with the old one
+            self._to_reload = False
+            self._refuse(bug_in(error, doing="adopted").message)
         else:
             self._to_reload = False
             self._report_teams()
@@ -209,6 +216,15 @@ class Reloader:
         statistics = len(self._work.questions)
         more = f" and {count(statistics, 'scheduled query', 'scheduled queries')}" if statistics else ""
         return f"{count(self._work.tables, 'table')}{more} with {workers}"
+
+
+def rehearse(loaded: Loaded, clock: Clock | None = None) -> None:
+    """Compute what the daemon does of a configuration, so that an error of ours is found before it is in use."""
+    project = Project(loaded, clock)
+    targets_of(project, scheduled_tables(project))
+    rehearse_claims(project)
+    unwatched(project)
+    loaded.values()
 
 
 def check_ids(project: Project) -> Sequence[str]:

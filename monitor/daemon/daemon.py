@@ -7,19 +7,21 @@ nothing is lost by a crash at any moment.
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from threading import Event
+from time import sleep
 from types import FrameType
-from typing import Final
+from typing import Final, TypeVar
 
 from checks import Status
 from checks.gx.caller import PRELOAD
 from monitor.config.project import Project
 from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
-from monitor.daemon.config_reload import ConfigWatch, Reloader, check_ids
+from monitor.daemon.config_reload import ConfigWatch, Reloader, check_ids, rehearse
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import serve
 from monitor.daemon.notifier import Notifier
@@ -27,9 +29,15 @@ from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence, notify_systemd, ping
 from monitor.daemon.web_process import WebProcess
 from monitor.daemon.work_loop import DaemonIdentity, WorkLoop
+from monitor.scan.recorder import prune
 from monitor.workers import ENGINES, Pool
-from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
+from store import DaemonLock, Postponed, Store, StoreBusy, StoreError, StoreUnavailable
 
+T = TypeVar("T")
+
+START_PATIENCE_S: Final = 60.0
+"""How long each step of the start waits for a PostgreSQL server that cannot be reached."""
+_LONGEST_PAUSE_S: Final = 5.0
 STOP_WITHIN: Final = timedelta(seconds=9)
 """How long a stopping daemon waits for its workers, and for messages that are being sent."""
 
@@ -44,6 +52,33 @@ _MUTE_S: Final = 120.0
 _RELOAD: Final = getattr(signal, "SIGHUP", None)
 """The signal to reload the configuration, on systems that have it."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, *([] if _RELOAD is None else [_RELOAD]))
+
+
+def patiently(project: Project, step: Callable[[], T], *, once: bool, wait: Callable[[float], object] = sleep) -> T:
+    """Do a step of the start; try again while a PostgreSQL server that restarts cannot be reached.
+
+    Args:
+        project: names the store.
+        step: what needs the store.
+        once: whether the process runs for one pass only, and does not wait.
+        wait: waits so many seconds; what it returns is true if the process is to stop.
+
+    Raises:
+        StoreError: the store cannot be used, or not be reached for a minute.
+    """
+    end = project.clock.monotonic() + START_PATIENCE_S
+    pause = 1.0
+    while True:
+        try:
+            return step()
+        except (StoreBusy, StoreUnavailable) as error:
+            left = end - project.clock.monotonic()
+            if once or project.config.storage.url.startswith("sqlite:") or left <= 0:
+                raise
+            LOG.warning("%s; trying again for %d s", error, left)
+            if wait(min(pause, left)):
+                raise
+        pause = min(pause * 2, _LONGEST_PAUSE_S)
 
 
 class DaemonProcess:
@@ -71,7 +106,7 @@ class DaemonProcess:
         """
         clock = project.clock
         self._store, self._lock, self._clock = store, lock, clock
-        self._watch = ConfigWatch(path, project.loaded)
+        self._watch = ConfigWatch(path, project.loaded, use=partial(rehearse, clock=clock))
         self._stop, self._reload_asked = Event(), Event()
         self._presence = DaemonPresence(store, clock, project.loaded)
         self._notifier = Notifier(store, clock, holder=self._presence.id)
@@ -83,7 +118,10 @@ class DaemonProcess:
         )
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock, preload=_preload(project))
         me = DaemonIdentity(self._presence.id, store.is_file, clock.now() if once else None)
-        self._work = WorkLoop(store, self._pool, project, me=me, listener=self._observer)
+        self._once = once
+        self._work = self._patiently(
+            project, lambda: WorkLoop(store, self._pool, project, me=me, listener=self._observer)
+        )
         self._reloader = Reloader(
             project,
             self._watch,
@@ -188,13 +226,18 @@ class DaemonProcess:
         """Handle signals, and end all workers afterwards."""
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
-            self._observer.begin(check_ids(self.project))
-            self._reloader.begin()
+            if (missing := self._store.missing()) is not None:
+                LOG.error("%s; run 'tablewatch doctor'", missing)
+            self._patiently(self.project, lambda: self._observer.begin(check_ids(self.project)))
+            self._patiently(self.project, self._reloader.begin)
             yield
         finally:
             self._pool.close(timedelta())
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _patiently(self, project: Project, step: Callable[[], T]) -> T:
+        return patiently(project, step, once=self._once, wait=self._stop.wait)
 
     def _leave(self, background: BackgroundJobs) -> None:
         """Stop within `STOP_WITHIN`, even if workers, a message or a job hang."""
@@ -255,6 +298,9 @@ class DaemonProcess:
             return
         try:
             self._presence.sign(leads=self._notifier.leads)
+            self._store.save_last()
+            if self._lock is not None:
+                self._lock.record_log(self._store.log)
         except (StoreBusy, StoreUnavailable) as error:
             LOG.warning("%s", error)
         else:
@@ -269,10 +315,13 @@ class DaemonProcess:
             LOG.warning("%s", problem)
 
     def _prune(self) -> None:
-        storage = self.project.config.storage
-        self._store.prune(
-            keep_measurements=storage.keep_measurements, keep_incidents=storage.keep_incidents, now=self._clock.now()
-        )
+        """Delete what is past its retention; log what was deleted, and once a day why it is not."""
+        result = prune(self.project, self._store)
+        if isinstance(result, Postponed):
+            if result.is_news:
+                LOG.warning("%s", result.text)
+        elif result is not None and result.text:
+            LOG.info("deleted by age: %s", result.text)
 
 
 def _preload(project: Project) -> Sequence[str]:

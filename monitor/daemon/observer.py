@@ -14,7 +14,7 @@ from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics
-from monitor.daemon.quarantine import SourceAvailability
+from monitor.daemon.quarantine import SourceAvailability, TableAvailability
 from monitor.daemon.work_loop import WorkLoop
 from monitor.reporting.prometheus import StoreMetrics, project_metrics
 from monitor.scan.results import CheckResult
@@ -36,7 +36,7 @@ class Observer:
         """The number of checks by status since the start."""
         self.metrics = Metrics(version(), self._read_store, config_loaded_at=clock.now())
         self._store, self._project, self._clock, self.on_event = store, project, clock, notify
-        self._changes, self._sources = ChangeLog(), SourceAvailability()
+        self._changes, self._sources, self._tables = ChangeLog(), SourceAvailability(), TableAvailability()
 
     def begin(self, check_ids: Iterable[str]) -> None:
         """Read the state before the start.
@@ -47,16 +47,20 @@ class Observer:
         with self._store.reading() as tx:
             latest = tx.results.latest(check_ids)
             unresolved = tx.incidents.matching(_UNRESOLVED)
+            watches = tx.results.watches()
         self._changes.begin(
             unresolved, {result.check_id: result.reason for result in latest.values() if result.reason is not None}
         )
+        self._tables.begin(watches.values())
         self.metrics.begin(
             (result.table, result.check_id, result.status, result.reason or "") for result in latest.values()
         )
 
     def adopt(self, check_ids: Iterable[str]) -> None:
         """Forget the checks that are no longer configured."""
-        self.metrics.keep_only(check_ids)
+        known = tuple(check_ids)
+        self.metrics.keep_only(known)
+        self._tables.keep_only(known)
         self.metrics.config_loaded_at = self._clock.now()
 
     def on_results(self, results: Sequence[CheckResult]) -> None:
@@ -65,7 +69,7 @@ class Observer:
         self.counts.update(result.outcome.status for result in results)
         for line in self._changes.take(results):
             LOG.info("%s", line)
-        for event in self._sources.take(results):
+        for event in (*self._sources.take(results), *self._tables.take(results)):
             self.on_event(event)
 
     def update(self, work: WorkLoop, pool: Pool) -> None:

@@ -3,12 +3,13 @@
 Operators are notified once of a source that cannot be reached for long, not for every table.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
+from incidents import Watch
 from monitor.alerts.operational import Operation, OperationalEvent
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
@@ -47,6 +48,54 @@ class SourceAvailability:
         if source in self._reported:
             self._reported.remove(source)
             yield OperationalEvent(Operation.SOURCE_REACHABLE, source, since=since, until=at)
+
+
+@dataclass
+class TableAvailability:
+    """Which tables had checks that worked and cannot be evaluated any more, for a reason that no later run mends."""
+
+    _worked: dict[str, datetime] = field(default_factory=dict)
+    """When each check was last evaluated, while it is, or since it is not any more."""
+    _lost: dict[str, set[str]] = field(default_factory=dict)
+    """The checks of each table that operators were notified of."""
+
+    def begin(self, watches: Iterable[Watch]) -> None:
+        """Begin with what is known of the checks before the start; what is lost then is reported again."""
+        self._worked = {
+            watch.check_id: watch.last_pass_ended_at or watch.monitored_since for watch in watches if watch.recent
+        }
+
+    def keep_only(self, check_ids: Iterable[str]) -> None:
+        """Forget the checks that are no longer configured: none of them can hold back that a table is lost or back."""
+        known = frozenset(check_ids)
+        self._worked = {check_id: at for check_id, at in self._worked.items() if check_id in known}
+        self._lost = {table: left for table, lost in self._lost.items() if (left := lost & known)}
+
+    def take(self, results: Sequence[CheckResult]) -> Iterator[OperationalEvent]:
+        """Yield the events that follow from results."""
+        for result in results:
+            lost = self._lost.get(result.table, set())
+            if result.outcome.reason is None:
+                self._worked[result.check_id] = result.measured_at
+                if result.outcome.observed.get("table") is None and result.check_id in lost:
+                    lost.discard(result.check_id)
+                    if not lost:
+                        del self._lost[result.table]
+                        yield OperationalEvent(Operation.TABLE_BACK, result.table, until=result.measured_at)
+            elif self._is_lost(result):
+                if not lost:
+                    since, why = self._worked[result.check_id], str(result.outcome.message)
+                    yield OperationalEvent(Operation.TABLE_LOST, result.table, why, since=since)
+                self._lost.setdefault(result.table, set()).add(result.check_id)
+
+    def _is_lost(self, result: CheckResult) -> bool:
+        worked = self._worked.get(result.check_id)
+        if worked is None:
+            return False
+        if result.outcome.reason is UnknownReason.MISCONFIGURED and not result.is_moved:
+            return True
+        lasting = result.outcome.reason in {UnknownReason.MISCONFIGURED, UnknownReason.PERMISSION}
+        return lasting and result.measured_at - worked >= LONG
 
 
 _MOST: Final = 5

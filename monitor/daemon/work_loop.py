@@ -26,7 +26,7 @@ from monitor.daemon.scheduled_queries import ScheduledQueries
 from monitor.scan.confirmation import only_unconfirmed
 from monitor.scan.incremental import with_count_states
 from monitor.scan.recorder import record_slot_results
-from monitor.scan.results import CheckResult, TableResult, Target, run_guarded, targets_of
+from monitor.scan.results import CheckResult, TableResult, Target, run_guarded, targets_of, wait_for
 from monitor.workers import Ended, Event, Overdue, Pool, TableScanned, WorkerDied
 from store import FailPoint, Lease, ReadTransaction, Store, StoreBusy, StoreError, StoreUnavailable, reached
 
@@ -36,8 +36,8 @@ SIGN_OF_LIFE: Final = timedelta(seconds=10)
 _CLAIM_EVERY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 30.0
 _RECORD_BATCH: Final = 50
-_PAUSE_S: Final = 0.05
-_LONGEST_IN_MEMORY_S: Final = 0.25
+_SHORTEST_IN_MEMORY_S: Final = 0.25
+"""Seconds for which results are collected, or longer where recording is dear; a fifth without any ends it, too."""
 _MOST_DEATHS: Final = 3
 _MOST_ATTEMPTS: Final = 5
 
@@ -104,6 +104,7 @@ class WorkLoop:
         self._stopping = False
         self._claim_at = self._resume_at = self._renew_at = self._recorded_at = self._clock.monotonic()
         self._pauses = 0
+        self._collect_s = _SHORTEST_IN_MEMORY_S
         self.adopt(project)
 
     def adopt(self, project: Project) -> None:
@@ -112,7 +113,7 @@ class WorkLoop:
         Raises:
             StoreError: the schedule cannot be written; the old one stays.
         """
-        targets = {target.subject.name: target for target in targets_of(project, _scheduled(project))}
+        targets = {target.subject.name: target for target in targets_of(project, scheduled_tables(project))}
         with self._store.reading() as tx:
             answering = _answering(targets.values(), tx)
         self._crashes.refresh()
@@ -168,7 +169,7 @@ class WorkLoop:
             self._answer()
             if not self._stopping:
                 self._jobs.hand_out()
-            events = self._pool.events(min(longest_s, _PAUSE_S) if self._ended else longest_s)
+            events = self._pool.events(min(longest_s, self._collect_s / 5) if self._ended else longest_s)
             self._events += events
             while self._events and self._clock.monotonic() >= self._resume_at:  # while the store accepts results
                 self._take(self._events[0])
@@ -321,12 +322,11 @@ class WorkLoop:
     def _is_enough(self) -> bool:
         """Check whether to record results now, though more are coming: transactions are expensive, tables cheap."""
         waited = self._clock.monotonic() - self._recorded_at
-        return len(self._ended) >= _RECORD_BATCH or waited > _LONGEST_IN_MEMORY_S
+        return len(self._ended) >= _RECORD_BATCH or waited > self._collect_s
 
     def _record(self) -> None:
-        self._recorded_at = self._clock.monotonic()
         while self._ended and self._clock.monotonic() >= self._resume_at:
-            batch = self._ended[:_RECORD_BATCH]
+            batch, began = self._ended[:_RECORD_BATCH], self._clock.monotonic()
             reached(FailPoint.BEFORE_REMEMBER)
             results = self._record_batch(batch)
             reached(FailPoint.AFTER_REMEMBER)
@@ -337,6 +337,8 @@ class WorkLoop:
             self._store_works()
             self._listener.on_results(results)
             self._crashes.forgive(results)
+            self._collect_s = wait_for(self._clock.monotonic() - began, shortest_s=_SHORTEST_IN_MEMORY_S)
+        self._recorded_at = self._clock.monotonic()
 
     def _record_batch(self, batch: Sequence[tuple[LeasedTable, TableResult]]) -> Sequence[CheckResult]:
         """Record results; only a table whose results raise an error is given up."""
@@ -379,7 +381,8 @@ class WorkLoop:
         self._pauses += 1
 
 
-def _scheduled(project: Project) -> Sequence[str]:
+def scheduled_tables(project: Project) -> Sequence[str]:
+    """Return the tables with checks and a schedule."""
     return [table.name for table in project.config.tables if table.schedule is not None and table.own_checks]
 
 

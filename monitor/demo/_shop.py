@@ -73,7 +73,7 @@ class Shop:
         self.build_revenue(self.start - timedelta(hours=2))
 
     def sync_customers(self, now: datetime) -> None:
-        """Write every customer anew, as the nightly sync of a CRM does."""
+        """Write every customer again, as the nightly sync of a CRM does."""
         if plan.STALE_CUSTOMERS.silences(now - self.start):
             return
         rows = [

@@ -8,11 +8,12 @@ from typing import Final, TypeAlias
 
 from monitor.config.load import Loaded
 from monitor.config.model import Config, Source
+from monitor.config.people import people_tables
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import entries, find_node, plain_data
 from monitor.doctor.config_rules import invalid_rules
 from monitor.terminal.problem import Problem
-from sources import dialect_of
+from sources import MissingExtra, dialect_of
 
 NOT_CHECKED: Final = "config.not_checked"
 """The code of a problem: a check of the configuration could not run."""
@@ -48,7 +49,7 @@ def invalid_expectations(loaded: Loaded) -> Iterator[Problem]:
     try:
         with WorkerCalls(PRELOAD) as caller:
             answers = validate(declared, caller)
-    except (ChildProcessError, TimeoutError) as error:
+    except (ChildProcessError, MissingExtra, TimeoutError) as error:
         yield Problem(NOT_CHECKED, f"the expectations could not be validated with Great Expectations: {error}")
         return
     for (path, _, _), answer in zip(places, answers, strict=True):
@@ -120,6 +121,23 @@ def unchecked_tables(config: Config) -> Iterator[Problem]:
     text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     has = "has" if len(names) == 1 else "have"
     yield Problem("config.no_checks", f"{text} {has} no checks, so they are not monitored", hint=hint)
+
+
+def withheld_values(loaded: Loaded) -> Iterator[Problem]:
+    """Yield a note for each table of people with checks that show no value of few people."""
+    people = people_tables(loaded.config)
+    for at, table in enumerate(loaded.config.tables):
+        of_people = people.get(table.name)
+        if of_people is None:
+            continue
+        checks = [check.name for check in table.checks if of_people.protects(check.value_column)]
+        if checks:
+            message = (
+                f"table '{table.name}' is of people: no value of fewer than {of_people.k} rows is shown, nor a sum or "
+                f"mean whose rows differ from those of the last shown one by fewer; checks: {', '.join(checks)}"
+            )
+            hint = "classify columns that say nothing of people as other"
+            yield loaded.problem(("tables", at), "config.few_people", message, hint)
 
 
 def missing_runbooks(loaded: Loaded) -> Iterator[Problem]:

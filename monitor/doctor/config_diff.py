@@ -113,7 +113,7 @@ def running_config(project: Project) -> tuple[str, DaemonConfig]:
     Raises:
         Stop: no daemon has run lately, or the store cannot be read.
     """
-    with project.open_store() as store, store.reading() as tx:
+    with project.open_store(existing=True) as store, store.reading() as tx:
         daemon_states = DaemonStates.of(tx, project.clock.now(), None)
         daemons = sorted(tx.daemons.records(), key=lambda daemon: daemon_states.word(daemon) != "running")
         for daemon in daemons:

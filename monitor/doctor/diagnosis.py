@@ -21,15 +21,16 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import monitor
+from monitor.clock import SystemClock
 from monitor.config import Loaded, load_for
 from monitor.config.project import Project
 from monitor.doctor.budgets import examine_ledger, examine_statistics
 from monitor.doctor.finding import Finding, FindingStatus
 from monitor.terminal.output import Invocation, count
-from monitor.terminal.problem import Stop
+from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import Redactor
 from sources import SourceError, TableNotFound, open_source
-from store import StoreError, open_store, store_file
+from store import CONFIRM, StoreError, last_file, open_store, schema_problems, store_file
 
 _PACKAGES: Final = ("monitor", *monitor.PACKAGES, "tablewatch", "pytest_tablewatch")
 _SKEW: Final = timedelta(minutes=5)
@@ -57,11 +58,26 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
         return [*findings, *examine_clock(now, None), Finding("configuration", FindingStatus.ERROR, message, hint)]
     text = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
     findings.append(Finding("configuration", FindingStatus.OK, text))
-    from_store = [*examine_store(loaded)]
+    from_store = [*examine_store(loaded, now)]
     newest = next((item for item in from_store if isinstance(item, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_channels(loaded), *examine_disks(loaded)]
     findings += [item for item in from_store if isinstance(item, Finding)]
     return [*findings, *examine_ledger(loaded), *examine_statistics(loaded), *examine_sources(loaded)]
+
+
+def confirm_clock(invocation: Invocation, now: datetime) -> None:
+    """Record that a person confirmed the time: what is past its retention by it may be deleted.
+
+    Raises:
+        Stop: the configuration or the store cannot be used.
+    """
+    try:
+        with Project.of(invocation).open_store() as store, store.writing() as tx:
+            monotonic, boot = SystemClock().uptime()
+            tx.confirm_time(now, monotonic=monotonic, boot=boot)
+    except StoreError as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
+    invocation.note(f"confirmed: it is {_minute(now)}; data that is past its retention is deleted from now on")
 
 
 def examine_installation() -> Iterator[Finding]:
@@ -116,7 +132,7 @@ def examine_channels(loaded: Loaded) -> Iterator[Finding]:
         yield Finding("channels", FindingStatus.OK, f"{count(len(channels), 'channel')} understood; {hint}")
 
 
-def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
+def examine_store(loaded: Loaded, now: datetime) -> Iterator[Finding | datetime]:
     """Examine that the store can be reached, is whole, and agrees with its own events; gives its newest run too."""
     url = loaded.config.storage.url
     try:
@@ -134,19 +150,35 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
         return
     try:
         with open_store(url, thorough=True) as store:
-            wrong = store.rebuild_check()
+            wrong, missing, schema = store.rebuild_check(), store.missing(), schema_problems(store)
             with store.reading() as tx:
                 counts = tx.counts()
                 newest = max((watch.last_run_at for watch in tx.results.watches().values()), default=None)
+            monotonic, boot = SystemClock().uptime()
+            postponed = store.postponed(
+                keep_measurements=loaded.config.storage.keep_measurements,
+                keep_incidents=loaded.config.storage.keep_incidents,
+                now=now,
+                monotonic=monotonic,
+                boot=boot,
+            )
     except StoreError as error:
         yield Finding("store", FindingStatus.ERROR, str(error))
         return
     for discrepancy in wrong:
         message = f"incident {discrepancy.incident_id} does not match its events: {discrepancy.problem}"
         yield Finding("store", FindingStatus.ERROR, message, "back up the store and report this as a bug")
-    if not wrong:
+    if schema is None:
+        hint = "GRANT CREATE ON DATABASE to its user while doctor runs"
+        yield Finding("store", FindingStatus.UNKNOWN, "its schema cannot be compared: no schema can be created", hint)
+    if missing is not None:
+        hint = f"restore a backup; if the store was removed on purpose, remove {last_file(Path(store.name))} too"
+        yield Finding("store", FindingStatus.ERROR, missing, hint)
+    if not wrong and missing is None:
         held = f"{count(counts.runs, 'run')}, {count(counts.incidents, 'incident')}"
         yield Finding("store", FindingStatus.OK, f"{store.name} is intact and consistent with its events: {held}")
+    if postponed is not None and (postponed.runs or postponed.incidents):
+        yield Finding("retention", FindingStatus.WARNING, postponed.why, CONFIRM)
     if newest is not None:
         yield newest
 

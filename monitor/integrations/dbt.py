@@ -5,21 +5,27 @@ Read are `run_results.json` (v6; https://docs.getdbt.com/reference/artifacts/run
 versions differ in what surrounds these. A check is found by its `reference`, the `unique_id` of the test or source.
 
 A test that is `error` or `skipped`, or that a complete run has no result of, is unknown. dbt leaves sources out of its
-files whose query failed, so that a missing source is unknown, too.
+files whose query failed, so that a missing source is unknown, too. A run that read no rows or a part of them
+(`--empty`, `--sample`) is no evidence, nor is one with other options than the run that opened an incident.
 """
 
+import hashlib
+import hmac
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
-from checks import Occurrence, OccurrenceMethod
+from checks import Occurrence, OccurrenceMethod, Status
 from checks.external import External, ExternalNumbers
+from checks.parameters.errors import describe_error
+from incidents import State
+from monitor.config import Table
 from monitor.config.project import Project
 from monitor.integrations.results import (
     Configured,
@@ -41,7 +47,10 @@ RUN_RESULTS: Final = "run_results.json"
 FRESHNESS_FILES: Final = ("sources.json", "freshness.json")
 _TEST: Final = "test."
 _EVALUATING: Final = ("test", "build")
+_COMMANDS: Final = {"generate": "dbt docs generate"}
 _SELECTING: Final = ("select", "exclude", "selector", "resource_types", "exclude_resource_types")
+_OPTIONS: Final = ("target", "vars", "defer", "favor_state")
+"""Options by which dbt may read other tables, or other rows of them."""
 _WORDS: Final = frozenset({"pass", "warn", "fail", "error", "skipped"})
 _SCHEMA: Final = re.compile(r"/dbt/(?P<kind>[a-z-]+)/v(?P<number>\d{1,6})\.json")
 _RESULTS: Final = frozenset({"run-results", "sources", "freshness"})
@@ -151,12 +160,19 @@ class _FreshnessEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One file of results: its entries as they are, and whether dbt was to evaluate everything."""
+    """One file of results: its entries as they are, and whether dbt was to evaluate everything.
+
+    `part`: the option by which dbt read no rows or a part of them. `options`: those of `_OPTIONS` that were given.
+    """
 
     name: str
     metadata: _Metadata
     entries: Sequence[Any]
     complete: bool
+    part: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    command: str | None = None
+    """The command that wrote it, where that command runs no test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +225,7 @@ def _read_artifact(path: Path, *, partial: bool) -> Artifact:
     try:
         metadata = _Metadata.model_validate(content.get("metadata"))
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, ("metadata", *first["loc"])))
-        message = f"no artifact of dbt: key '{key}': {first['msg'].lower()}"
+        message = f"no artifact of dbt: metadata.{describe_error(error.errors()[0])}"
         raise UnreadableArtifact(Problem("dbt.not_artifact", message, str(path))) from None
     version = SchemaVersion.of(metadata.dbt_schema_version)
     if version is not None and version.kind not in _RESULTS:
@@ -220,7 +234,22 @@ def _read_artifact(path: Path, *, partial: bool) -> Artifact:
     entries = content.get("results")
     if not isinstance(entries, list):
         raise UnreadableArtifact(Problem("dbt.not_artifact", "no artifact of dbt: no list 'results'", str(path)))
-    return Artifact(path.name, metadata, entries, not partial and _is_complete(content.get("args")))
+    args = content.get("args")
+    complete, options = not partial and _is_complete(args), args if isinstance(args, dict) else {}
+    given = {name: options[name] for name in _OPTIONS if options.get(name)}
+    artifact = Artifact(path.name, metadata, entries, complete, _part_of(options), given)
+    which = options.get("which")
+    if isinstance(which, str) and which not in (*_EVALUATING, "freshness") and not _has_tests(artifact):
+        return replace(artifact, command=_COMMANDS.get(which, f"dbt {which}"))
+    return artifact
+
+
+def _part_of(args: Mapping[str, Any]) -> str | None:
+    """Return the option by which dbt read no rows or a part of them."""
+    limit = args.get("limit")
+    if isinstance(limit, int) and limit >= 0 and limit is not False:
+        return "--limit"
+    return next((f"--{name}" for name in ("empty", "sample") if args.get(name)), None)
 
 
 def _is_complete(args: Any) -> bool:
@@ -273,11 +302,68 @@ def _import_artifact(
             not_taken.append(IgnoredItem(read.unique_id, "no check with this reference is configured"))
         for key in keys:
             not_taken += add_reading(readings, key, _reading(checks[key][1], read, artifact.metadata), read.unique_id)
+    if artifact.command is not None:
+        about = f"written by '{artifact.command}', which runs no test"
+        not_taken.append(IgnoredItem(artifact.name, f"{about}; run 'dbt build' or 'dbt test', then import at once"))
+    if artifact.part is not None:
+        not_taken.append(IgnoredItem(artifact.name, f"with {artifact.part} dbt did not read all rows: all is unknown"))
+    comparison = _Comparison(project, store, artifact)
+    readings = {key: comparison.judged(reading, *checks[key]) for key, reading in readings.items()}
     if artifact.complete:
         start = artifact.metadata.invocation_started_at or artifact.metadata.generated_at
         readings |= missing_readings(checks, readings, start, max(start, artifact.metadata.generated_at))
     run = ("dbt", f"{artifact.metadata.invocation_id} {artifact.name}")
     return record_readings(project, store, checks, readings, run=run, not_taken=not_taken)
+
+
+class _Comparison:
+    """Which results of a run count, by its options."""
+
+    def __init__(self, project: Project, store: Store, artifact: Artifact) -> None:
+        self._project, self._store, self._part = project, store, artifact.part
+        self._options = self._stated(artifact.options)
+
+    def judged(self, reading: Reading, table: Table, check: External) -> Reading:
+        """Return a result with the options of its run; unknown where they make it no evidence."""
+        if reading.outcome.status is Status.UNKNOWN:
+            return reading
+        if self._part is not None:
+            return replace(reading, outcome=check.of_part(self._part))
+        source = self._project.config.sources[table.source].dbt
+        declared = {} if source is None else source.model_dump(include=source.model_fields_set)
+        others = self._differing(self._stated(declared), declared)
+        if others:
+            return replace(reading, outcome=check.under_other_options(others, None))
+        opening = self._opening(table.check_id(check))
+        options = None if opening is None else opening[1].get("options")
+        if opening is not None and options is not None:  # those of a run of an earlier build are not known
+            others = self._differing(options, [name for name in _OPTIONS if name not in declared])
+            if others:
+                return replace(reading, outcome=check.under_other_options(others, opening[0]))
+        observed = {**reading.outcome.observed, "options": self._options}
+        return replace(reading, outcome=replace(reading.outcome, observed=observed))
+
+    def _differing(self, options: Mapping[str, Any], names: Collection[str]) -> str:
+        differing = (name for name in _OPTIONS if name in names and options.get(name) != self._options.get(name))
+        return ", ".join(f"--{name.replace('_', '-')}" for name in differing)
+
+    def _opening(self, check_id: str) -> tuple[int, Mapping[str, Any]] | None:
+        """Return an incident of a check that is not resolved, and what the run observed that opened it."""
+        with self._store.reading() as tx:
+            incident = tx.incidents.latest([check_id]).get(check_id)
+            if incident is None or incident.state is State.RESOLVED:
+                return None
+            results = tx.results.around(check_id, incident.last.detected_at, before=0, after=1)
+        return (incident.id, results[0].observed) if results else None
+
+    def _stated(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return options that differ from dbt's defaults; variables, which may be secret, as a keyed hash."""
+        stated = {name: value for name, value in options.items() if value}
+        if "vars" in stated:
+            text = json.dumps(stated["vars"], sort_keys=True, default=str)
+            key = self._project.signature_key()
+            stated["vars"] = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:16]
+        return stated
 
 
 _TESTS: Final[TypeAdapter[_TestEntry]] = TypeAdapter(_TestEntry)
@@ -294,8 +380,7 @@ def _read_entry(entry: Any, *, is_freshness: bool) -> _TestEntry | _FreshnessEnt
     try:
         read = (_FRESHNESS if is_freshness else _TESTS).validate_python(entry)
     except ValidationError as error:
-        first = error.errors()[0]
-        return IgnoredItem(name, f"key '{'.'.join(map(str, first['loc']))}': {first['msg'].lower()}")
+        return IgnoredItem(name, describe_error(error.errors()[0]))
     if read.status not in (_FRESHNESS_WORDS if is_freshness else _WORDS):
         return IgnoredItem(name, "its status is a word that is not known; expected pass, warn, fail, error or skipped")
     return read

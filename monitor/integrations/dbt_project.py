@@ -24,6 +24,7 @@ _MANIFEST: Final = "manifest.json"
 _TABLES: Final = frozenset({"model", "seed", "snapshot", "source"})
 _LONGEST_ID: Final = 80
 _DIGEST: Final = 8
+_DEEPEST: Final = 3
 _REF: Final = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
 
 
@@ -46,6 +47,16 @@ class _Node:
     relation: str
     raw: Mapping[str, Any]
     tests: list[_Test] = field(default_factory=list)
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        return {**_of(self.raw, "meta"), **_of(_of(self.raw, "config"), "meta")}
+
+    @property
+    def owners(self) -> Sequence[Mapping[str, str]]:
+        """Name and address of each owner in `meta.owner`: a text, a mapping, or a list of these."""
+        named = self.meta.get("owner")
+        return [entry for item in (named if isinstance(named, list) else [named]) if (entry := _owner_entry(item))]
 
 
 def propose_configuration(target: Path, present: Config | None, *, source: str | None = None) -> ProposedConfiguration:
@@ -75,6 +86,8 @@ def propose_configuration(target: Path, present: Config | None, *, source: str |
         lines.append("tables:")
     for node in new:
         lines += project.table_lines(node, name)
+        if len(node.owners) > 1:
+            notes.append(f"table '{node.name}' has {len(node.owners)} owners; its first is taken")
     for node in (item for item in tables if item not in new):
         lines.append(f"# add to the checks of table {in_one_line(node.name)}:")
         lines += [f"# {line}" for line in _check_lines(node)]
@@ -107,10 +120,8 @@ class _Project:
         raw = {**_mappings(manifest, "nodes"), **_mappings(manifest, "sources")}
         self._parents = {name: _parents(node) for name, node in raw.items()}
         tables = {name: node for name, node in raw.items() if node.get("resource_type") in _TABLES}
-        names = Counter(str(node.get("name")) for node in tables.values())
-        self._nodes = {
-            name: _Node(name, _table_name(node, names), _relation(node), node) for name, node in tables.items()
-        }
+        names = _table_names(tables)
+        self._nodes = {name: _Node(name, names[name], _relation(node), node) for name, node in tables.items()}
         for name, node in raw.items():
             if node.get("resource_type") == "test":
                 self._add_test(name, node)
@@ -158,7 +169,8 @@ class _Project:
 
     @cached_property
     def _by_name(self) -> Mapping[str, str]:
-        return {str(node.raw.get("name")): node.name for node in reversed(self._nodes.values())}
+        nodes = [*self._nodes.values(), *(node for node in self._nodes.values() if _is_latest(node.raw))]
+        return {str(node.raw.get("name")): node.name for node in nodes}
 
     def tables(self, present: Config | None) -> Sequence[_Node]:
         """Return the tables with tests that are not configured, in the order of their names."""
@@ -178,31 +190,27 @@ class _Project:
         if owners:
             yield ""
 
-    def _owner(self, node: _Node) -> Mapping[str, dict[str, str]]:
+    def _owner(self, node: _Node) -> Mapping[str, Mapping[str, str]]:
         """Return the owner of a table by name: of its `meta`, else of its group; nothing without one."""
-        meta = {**_of(node.raw, "meta"), **_of(_of(node.raw, "config"), "meta")}
-        named = meta.get("owner")
-        if isinstance(named, str) and named.strip():
-            mail = {"email": named} if re.fullmatch("[^@ ]+@[^@ ]+", named) else {"name": named}
-            return {_slug(named.partition("@")[0]): mail}
+        if node.owners:
+            first = node.owners[0]
+            return {_slug(first.get("name") or first["email"].partition("@")[0]): first}
         group = node.raw.get("group")
         about = next((item for item in self._groups.values() if group is not None and item.get("name") == group), None)
         if about is None:
             return {}
-        owner = _of(about, "owner")
-        return {_slug(str(group)): {key: owner[key] for key in ("name", "email") if isinstance(owner.get(key), str)}}
+        return {_slug(str(group)): _owner_entry(_of(about, "owner"))}
 
     def table_lines(self, node: _Node, source: str) -> Iterator[str]:
         """Yield a table of the configuration."""
-        meta = {**_of(node.raw, "meta"), **_of(_of(node.raw, "config"), "meta")}
         values: dict[str, Any] = {"source": source}
         if node.relation != node.name:
             values["table"] = node.relation
         owner = next(iter(self._owner(node)), None)
         if owner is not None:
             values["owner"] = owner
-        if isinstance(meta.get("tier"), str):
-            values["tier"] = meta["tier"]
+        if isinstance(node.meta.get("tier"), str):
+            values["tier"] = node.meta["tier"]
         if isinstance(node.raw.get("description"), str) and node.raw["description"].strip():
             values["description"] = " ".join(node.raw["description"].split())[:500]
         if upstream := self._upstream(node):
@@ -267,9 +275,28 @@ def _relation(node: Mapping[str, Any]) -> str:
     return f"{schema}.{name}" if isinstance(schema, str) and schema else str(name)
 
 
-def _table_name(node: Mapping[str, Any], names: Mapping[str, int]) -> str:
+def _table_names(nodes: Mapping[str, Mapping[str, Any]]) -> Mapping[str, str]:
+    """Return a name for each table: its own, where several have it with their source or schema, database, or id.
+
+    One of several versions of a model has its alias, which dbt makes of name and version.
+    """
+    depth = dict.fromkeys(nodes, 0)
+    while True:
+        names = {key: _named(key, node, depth[key]) for key, node in nodes.items()}
+        many = Counter(name.casefold() for name in names.values())
+        shared = [key for key, name in names.items() if many[name.casefold()] > 1 and depth[key] < _DEEPEST]
+        if not shared:
+            return names
+        for key in shared:
+            depth[key] += 1
+
+
+def _named(key: str, node: Mapping[str, Any], depth: int) -> str:
     name = str(node.get("name"))
-    return name if names[name] == 1 else f"{node.get('source_name') or node.get('schema')}.{name}"
+    if node.get("version") is not None:
+        name = str(node.get("alias") or f"{name}_v{node['version']}")
+    schema = node.get("source_name") or node.get("schema")
+    return (name, f"{schema}.{name}", f"{node.get('database')}.{schema}.{name}", key)[depth]
 
 
 def _has_freshness(node: Mapping[str, Any]) -> bool:
@@ -284,6 +311,20 @@ def _check_id(reference: str, test: Mapping[str, Any]) -> str:
         return name
     digest = hashlib.sha256(reference.encode()).hexdigest()[:_DIGEST]
     return f"{name[: _LONGEST_ID - _DIGEST - 1]}-{digest}"
+
+
+def _is_latest(node: Mapping[str, Any]) -> bool:
+    """Check whether a `ref` without a version means this model."""
+    return node.get("version") == node.get("latest_version")
+
+
+def _owner_entry(owner: Any) -> dict[str, str]:
+    """Return name and address of an owner, which is a text or a mapping; empty where it is neither."""
+    if isinstance(owner, str) and owner.strip():
+        return {"email": owner} if re.fullmatch("[^@ ]+@[^@ ]+", owner) else {"name": owner}
+    if isinstance(owner, dict):
+        return {key: owner[key] for key in ("name", "email") if isinstance(owner.get(key), str) and owner[key].strip()}
+    return {}
 
 
 def _slug(text: str) -> str:

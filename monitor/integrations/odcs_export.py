@@ -255,6 +255,8 @@ def _write_freshness(sheet: _Sheet, check: Any) -> str | None:
 
     if check.time != "scan":
         return "the standard has no time of the catalogue"
+    if check.epoch is not None:
+        return "the standard has no numbers since 1970"
     by = None if check.expected is None else check.expected.by
     is_daily = (
         check.max_age == timedelta(days=1) and by is not None and check.expected == Expected(by=by, timezone="UTC")

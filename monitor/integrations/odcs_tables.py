@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from checks import Check, Severity, load_catalog
+from checks.parameters.errors import describe_error
 from monitor.config.project import Project
 from monitor.integrations.odcs_document import ContractPart, UnreadableContract
 from monitor.integrations.odcs_quality import Relation
@@ -180,8 +181,7 @@ def built_check(check: Mapping[str, Any]) -> Any:
         return model.model_validate(dict(check))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        return f"no check of type {check['type']} can be made of it: {place + ': ' if place else ''}{first['msg']}"
+        return f"no check of type {check['type']} can be made of it: {describe_error(first)}"
 
 
 def question_of(check: Any) -> str:

@@ -9,7 +9,7 @@ In: jobs that read some data sets and wrote others say what feeds what, at the l
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -129,8 +129,7 @@ def read_lineage(project: Project, path: Path) -> ImportedLineage:
     names = _DatasetNames(project)
     upstream: dict[str, dict[str, None]] = defaultdict(dict)
     not_taken: dict[str, IgnoredItem] = {}
-    for event in _events(path):
-        inputs, outputs = (_datasets(event.get(key)) for key in ("inputs", "outputs"))
+    for inputs, outputs in _runs(_events(path)):
         for dataset in (*inputs, *outputs):
             if names.table_of(dataset) is None:
                 not_taken[dataset[1]] = IgnoredItem(dataset[1], "no configured table has this name")
@@ -141,6 +140,34 @@ def read_lineage(project: Project, path: Path) -> ImportedLineage:
                 upstream[fed] |= dict.fromkeys(table for table in tables if table != fed)
     complete = {name: tuple(tables) for name, tables in upstream.items() if tables}
     return ImportedLineage(complete, _new(project.config, complete), tuple(not_taken.values()))
+
+
+def _runs(events: Iterable[Mapping[str, Any]]) -> Iterable[tuple[Sequence[tuple[str, str]], ...]]:
+    """Return the inputs and outputs of each run: its events add to each other; one without a run stands alone."""
+    runs: dict[object, tuple[dict[tuple[str, str], None], ...]] = {}
+    for at, event in enumerate(events):
+        run = event.get("run")
+        run_id = run.get("runId") if isinstance(run, dict) else None
+        datasets_of_run = runs.setdefault(run_id if isinstance(run_id, str) else at, ({}, {}))
+        inputs = [*_datasets(event.get("inputs")), *_datasets(list(_column_inputs(event.get("outputs"))))]
+        datasets_of_run[0].update(dict.fromkeys(inputs))
+        datasets_of_run[1].update(dict.fromkeys(_datasets(event.get("outputs"))))
+    return [(tuple(inputs), tuple(outputs)) for inputs, outputs in runs.values()]
+
+
+def _column_inputs(outputs: Any) -> Iterator[Any]:
+    """Yield the data sets from which the facet `columnLineage` says that columns of outputs come."""
+    for output in outputs if isinstance(outputs, list) else ():
+        fields = _facet(output, "columnLineage").get("fields")
+        for field in fields.values() if isinstance(fields, dict) else ():
+            sources = field.get("inputFields") if isinstance(field, dict) else None
+            yield from sources if isinstance(sources, list) else ()
+
+
+def _facet(dataset: Any, name: str) -> Mapping[str, Any]:
+    facets = dataset.get("facets") if isinstance(dataset, dict) else None
+    facet = facets.get(name) if isinstance(facets, dict) else None
+    return facet if isinstance(facet, dict) else {}
 
 
 def _new(config: Config, upstream: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
@@ -170,10 +197,13 @@ class _DatasetNames:
 
 
 def _datasets(value: Any) -> Sequence[tuple[str, str]]:
+    """Return data sets by namespace and name; one with the facet `symlinks` also by its other names, if it has some."""
     items = value if isinstance(value, list) else ()
+    links = (_facet(item, "symlinks").get("identifiers") for item in items)
+    named = [*items, *(other for others in links if isinstance(others, list) for other in others)]
     return [
         (str(item.get("namespace", "")), item["name"])
-        for item in items
+        for item in named
         if isinstance(item, dict) and isinstance(item.get("name"), str)
     ]
 

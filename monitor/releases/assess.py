@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks import ColumnClass, Status
+from checks.classes.tables import PersonColumn
 from monitor.config.release_checks import FREE_VALUES, has_free_values
 from monitor.config.selector import select
 from monitor.releases.decisions import ReleaseDecisions
@@ -116,7 +117,10 @@ def assess_release(decisions: ReleaseDecisions) -> ReleaseAssessment:
     question = RiskRequest(case.quasi, case.release.classified(ColumnClass.SENSITIVE))
     loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
     try:
-        uniqueness = find_uniqueness(case.place, loose)
+        is_repeated = case.release.person_key is None  # then a direct identifier tells people where it repeats
+        people = [PersonColumn(name, apart=is_repeated) for name in case.person_columns]
+        judged = case.release.classified(ColumnClass.OTHER)
+        uniqueness = find_uniqueness(case.place, loose, case.quasi, *people, judged=judged)
     except Stop:  # a table that cannot be read: its checks say so
         uniqueness = None
     return ReleaseAssessment(

@@ -30,6 +30,7 @@ class ExportFindings:
     uniqueness: Uniqueness | None = None
     mixed: Json = None
     texts: tuple[str, ...] = ()
+    held_back: int = 0
 
 
 def certificate(
@@ -50,6 +51,7 @@ def certificate(
         "bytes": draft.stat().st_size,
         "rows": findings.rows,
         "rows_suppressed": findings.suppressed,
+        "rows_held_back": findings.held_back,
         "columns": list(findings.columns),
         "columns_read_as_text": list(findings.texts),
         "columns_left_out": [column for column in release.columns if column not in plan.columns],
@@ -60,6 +62,8 @@ def certificate(
         "kind": plan.kind.value,
         "parameters": _parameters(plan),
         "limits": release.limits.model_dump(mode="json", exclude_none=True),
+        "missing_is_a_value": list(release.missing_is_a_value),
+        "spelling_is_a_value": list(release.spelling_is_a_value),
         "reached": dict(findings.reached),
         "question": findings.question,
         "epsilon": findings.epsilon,

@@ -47,7 +47,8 @@ def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
         Stop: it cannot.
     """
     case, remedy = decisions.case, cast("Randomise", plan.remedy)
-    limit = case.release.limits.epsilon
+    with decisions.store.reading() as tx:
+        limit = _strictest(case, tx)
     unchanged = [name for name in plan.columns if name not in remedy.columns]
     if limit is None:
         raise _not_proved("the release has no limit on epsilon, which is required for a randomised table")
@@ -68,7 +69,7 @@ def check_spent(case: ReleaseColumns, plan: TreatmentPlan, tx: ReadTransaction) 
     Raises:
         Stop: with this one, they do.
     """
-    remedy, limit = cast("Randomise", plan.remedy), case.release.limits.epsilon
+    remedy, limit = cast("Randomise", plan.remedy), _strictest(case, tx)
     if limit is None or case.release.table in case.project.config.budgets or case.release.re_release == "warn":
         return
     spent = _spent(case, tx)
@@ -91,6 +92,21 @@ def _check_budgeted(case: ReleaseColumns, plan: TreatmentPlan) -> None:
             f"'{plan.name}' costs epsilon, and the budget of '{table}' is declared of '{others[0]}', which is the same "
             f"table: make it a release of '{others[0]}'"
         )
+
+
+def _strictest(case: ReleaseColumns, tx: ReadTransaction) -> Decimal | None:
+    """Return the least epsilon that a release or an earlier export of the table was limited to; None without one.
+
+    A release that only warns of earlier exports has its own limit.
+    """
+    own = case.release.limits.epsilon
+    if own is None or case.release.re_release == "warn":
+        return own
+    table = SameTable.of(case, tx)
+    limits: list[Any] = [event.body.get("limits") for event in table.exports(tx)]
+    sisters = [release.limits.epsilon for release in table.sisters(case) if release.limits.epsilon is not None]
+    earlier = [item["epsilon"] for item in limits if isinstance(item, Mapping) and item.get("epsilon") is not None]
+    return min([own, *sisters, *(Decimal(str(item)) for item in earlier)])
 
 
 def _spent(case: ReleaseColumns, tx: ReadTransaction) -> Decimal:
@@ -179,7 +195,8 @@ def noisy_answer_table(
     import pandas as pd
 
     case, statistic = decisions.case, cast("Statistic", plan.statistic)
-    _check_limit(case, plan.name, statistic)
+    with decisions.store.reading() as tx:
+        _check_limit(plan.name, statistic, limit=_strictest(case, tx))
     data_set = DataSet.of(case.project, case.release.table)
     service = AnswerService(case.project.ledger(decisions.store), case.project.clock, actor)
     try:
@@ -203,8 +220,7 @@ def _figures(group: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"value": group["value"], **({count: group["count"]} if "count" in group else {})}
 
 
-def _check_limit(case: ReleaseColumns, name: str, statistic: "Statistic") -> None:
-    limit = case.release.limits.epsilon
+def _check_limit(name: str, statistic: "Statistic", *, limit: Decimal | None) -> None:
     if limit is None or statistic.epsilon is None or statistic.epsilon > limit:
         raise _not_proved(f"'{name}' has no epsilon, or more than the release allows; its limit is {limit}")
 

@@ -21,6 +21,8 @@ from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
+    from checks.risk.pairs import DeclaredValues
+
 _LEAVE = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE, ColumnClass.OTHER)
 
 
@@ -74,6 +76,20 @@ class ReleaseColumns:
         return (*self.release.pseudonyms, *self.release.classified(*_LEAVE))
 
     @property
+    def person_columns(self) -> tuple[str, ...]:
+        """Return the columns that say whose a row is: the person key, else the direct identifiers."""
+        if self.release.person_key is not None:
+            return (self.release.person_key,)
+        return self.release.classified(ColumnClass.DIRECT_IDENTIFIER)
+
+    def declared(self, name: str) -> "DeclaredValues":
+        """Return what counts as a value in a sensitive column: what is missing, each spelling."""
+        return {
+            "missing_is_a_value": name in self.release.missing_is_a_value,
+            "spelling_is_a_value": name in self.release.spelling_is_a_value,
+        }
+
+    @property
     def k(self) -> int:
         """Return the smallest group that it allows; without a limit, nobody may be alone."""
         return self.release.limits.least_k or 2
@@ -92,13 +108,20 @@ class ReleaseColumns:
         """Derive a key of this release for one purpose, at most 16 bytes long."""
         return blake2b(self.name.encode(), key=self.key, digest_size=32, person=purpose).digest()
 
+    @property
+    def hiding_key(self) -> bytes:
+        """Return the key by which what is hidden besides is chosen: one for all releases, which hide the same."""
+        return blake2b(key=self.key, digest_size=32, person=b"hidden besides").digest()
+
     def alone(self) -> "ReleaseColumns":
         """Return it without the project: what a worker is handed."""
         return replace(self, project=None)  # type: ignore[arg-type] # a worker asks nothing of it
 
 
 def read_columns(case: ReleaseColumns, columns: Sequence[str], *, blind: bool = False) -> "pd.DataFrame":
-    """Read some columns of the table, and the person key where the release has one, with Arrow's types.
+    """Read some columns of the table, with Arrow's types, and those that say whose a row is.
+
+    These are the person key where the release has one, else the direct identifiers.
 
     `blind`: so that how a value is read does not depend on the others.
 
@@ -108,7 +131,7 @@ def read_columns(case: ReleaseColumns, columns: Sequence[str], *, blind: bool = 
     from monitor.releases.treatment.randomise_table import blind as blinded
     from monitor.releases.treatment.table_reader import read
 
-    wanted = [*columns, *([case.release.person_key] if case.release.person_key else [])]
+    wanted = [*columns, *case.person_columns]
     return read(blinded(case.place) if blind else case.place, tuple(dict.fromkeys(wanted)))
 
 

@@ -29,7 +29,8 @@ from monitor.releases.treatment.verify import WrittenFile
 from monitor.terminal.problem import Stop
 from monitor.terminal.temp_folders import draft_folder
 from monitor.workers import CallFailed, call_each
-from remedies.differential_privacy.random_bytes import random_order
+from remedies.generalisation.keyed_order import keyed_places
+from sources import require_extra
 from store import StoredComparison
 
 HOLDS: Final = "holds"
@@ -66,6 +67,8 @@ _PRELOAD: Final = (
     "remedies.suppress",
 )
 """What trying a remedy needs: imported once, in the process that those who try are forked from."""
+MOST_LOST: Final = 80.0
+"""Mean information loss, in per cent, from which on a remedy is not recommended."""
 MOST_ROWS: Final = 2_000_000
 """A larger table is compared by a sample of so many rows, if nobody asks for more."""
 
@@ -184,7 +187,10 @@ def compare(
 
     Raises:
         Stop: the table cannot be read.
+        MissingExtra: a remedy cannot be tried, so that no choice among all would be one.
     """
+    if any(plan.kind is RemedyKind.TABLE and plan.name != AS_IT_IS for plan in _tables(plans)):
+        require_extra("numba")
     remedy_trials: dict[str, RemedyTrial] = {}
     most = MOST_ROWS if sample is None else sample
     with draft_folder(Path(gettempdir())) as folder:
@@ -205,8 +211,12 @@ def compare(
                 remedy_trials[plan.name] = answer if isinstance(answer, RemedyTrial) else _crashed(plan, answer)
                 done()
     tried = [remedy_trials[plan.name] for plan in plans]
-    recommended = _recommended(tried, sampled=rows > most)  # by exact figures
-    return ReleaseComparison(min(rows, most), rows, [remedy_trial.coarse() for remedy_trial in tried], *recommended)
+    recommended, reason = _recommended(tried, sampled=rows > most)  # by exact figures
+    if recommended is None:
+        reason += _hierarchies_to_add(case)
+    return ReleaseComparison(
+        min(rows, most), rows, [remedy_trial.coarse() for remedy_trial in tried], recommended, reason
+    )
 
 
 def _crashed(plan: TreatmentPlan, answer: CallFailed | Raised) -> RemedyTrial:
@@ -246,7 +256,9 @@ def _copy(case: ReleaseColumns, plans: Sequence[TreatmentPlan | RemedyNotUsable]
     """Copy the columns that may leave, once for all who try; return how many rows the table has."""
     columns = tuple(dict.fromkeys(column for plan in _tables(plans) for column in plan.columns))
     frame = read_columns(case, columns)
-    chosen = frame.iloc[random_order(len(frame))[:most]].reset_index(drop=True) if len(frame) > most else frame
+    chosen = frame
+    if len(frame) > most:  # the same rows each time: many draws would show what the rounding of figures hides
+        chosen = frame.iloc[keyed_places(len(frame), case.hiding_key)[:most]].reset_index(drop=True)
     chosen.to_parquet(folder / "data.parquet")
     return len(frame)
 
@@ -339,6 +351,23 @@ def _answered(case: ReleaseColumns, plan: TreatmentPlan) -> RemedyTrial:
     return RemedyTrial(plan.name, plan.kind.value, ANSWERS, epsilon=f"{price:f}", noise=noise)
 
 
+def _hierarchies_to_add(case: ReleaseColumns) -> str:
+    """Name the quasi-identifiers without a hierarchy, with the YAML that declares one; nothing where all have one."""
+    from monitor.releases.disclosure.hierarchy_proposals import hierarchy_lines, propose_hierarchies
+
+    inline = [recipe.words.get("hierarchies") for recipe in case.release.remedies]
+    if any(isinstance(item, str) for item in inline):  # a folder of files
+        return ""
+    declared = {*case.release.hierarchies, *(name for item in inline if item for name in item)}
+    lacking = [name for name in case.quasi if name not in declared]
+    if not lacking:
+        return ""
+    lines = hierarchy_lines(propose_hierarchies(case.place, lacking))
+    return (
+        f". Without a hierarchy: {', '.join(lacking)}; begin with 'hierarchies: {{{', '.join(lines)}}}' in the release"
+    )
+
+
 def _recommended(tried: Sequence[RemedyTrial], *, sampled: bool) -> tuple[str | None, str]:
     """Choose among the tables that hold every limit; of a sample, nothing is said of the whole table."""
     holding = [
@@ -352,6 +381,10 @@ def _recommended(tried: Sequence[RemedyTrial], *, sampled: bool) -> tuple[str | 
     if as_it_is is not None:
         return AS_IT_IS, f"the {'sample' if sampled else 'table'} meets every limit untreated"
     best = min(holding, key=lambda remedy_trial: (remedy_trial.mean_loss or 0.0, remedy_trial.suppressed or 0))
+    if (best.mean_loss or 0.0) >= MOST_LOST:
+        least = f"the least that a remedy loses is {best.mean_loss or 0.0:.0f} % on average"
+        hint = "declare hierarchies, relax the limits, or export fewer columns"
+        return None, f"{least}, and what loses {MOST_LOST:.0f} % or more is not recommended; {hint}"
     reason = (
         f"lowest information loss of {len(holding)} that meet every limit: {best.mean_loss or 0.0:.0f} % on average"
     )

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from checks import Json
+from monitor.config import Release
 from monitor.config.project import Project
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.plan import RemedyKind, TreatmentPlan
@@ -64,6 +65,11 @@ class SameTable:
         marks = event.body.get(MARKS)
         by_mark = isinstance(marks, list) and is_same_table(self.marks, map(str, marks))
         return by_mark or event.body.get("table") in self.names
+
+    def sisters(self, case: ReleaseColumns) -> Sequence[Release]:
+        """Return the other configured releases of this table, exported or not."""
+        releases = case.project.config.releases.items()
+        return [release for name, release in releases if name != case.name and release.table in self.names]
 
     def exports(self, tx: ReadTransaction) -> Sequence[ReleaseEvent]:
         """Return every export of this table, by whichever release, the oldest first."""

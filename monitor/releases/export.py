@@ -17,21 +17,31 @@ from typing import TYPE_CHECKING, Any
 from checks.classes.counts import PersonPairs
 from monitor.releases.certificate import ExportFindings, certificate
 from monitor.releases.charge import charge_randomised, check_epsilon, noisy_answer_table
-from monitor.releases.columns import ReleaseColumns, read_columns
+from monitor.releases.columns import read_columns
 from monitor.releases.composition_risk import NOT_COMPARED, describe_exposure
 from monitor.releases.decisions import ReleaseDecisions
+from monitor.releases.exported_rows import (
+    COMBINATIONS,
+    PUBLISHED,
+    SUPPRESSED,
+    ExportedRows,
+    signed_combinations,
+    signed_name,
+)
 from monitor.releases.gate import ExportPermission, check_export_allowed
-from monitor.releases.person_registry import pairs_of
-from monitor.releases.plan import RemedyKind, TreatmentPlan
-from monitor.releases.treat import TreatedTable, Verification, treat, verify_release, write_treated
+from monitor.releases.plan import RemedyKind
+from monitor.releases.treat import LimitsNotMet, TreatedTable, Verification, treat, verify_release, write_treated
 from monitor.releases.treatment.output import publish
 from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.releases.treatment.verify import WrittenFile
+from monitor.releases.value_differences import left_out_before
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit, Refused
 from store import FailPoint, ReleaseEvent, ReleaseEventKind, reached
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
     from remedies import Progress
@@ -45,8 +55,18 @@ class Exported:
     notes: Sequence[str]
 
 
-def export(decisions: ReleaseDecisions, remedy: str, out: Path, *, actor: str, progress: "Progress") -> Exported:
+def export(
+    decisions: ReleaseDecisions,
+    remedy: str,
+    out: Path,
+    *,
+    actor: str,
+    progress: "Progress",
+    hold_back: bool = False,
+) -> Exported:
     """Write the file of an approved release.
+
+    `hold_back`: rows that would break a limit together with earlier exports wait for a later one.
 
     Raises:
         Stop: it is not approved, the table is not what was approved, the file does not hold the limits, or it exposes
@@ -54,7 +74,11 @@ def export(decisions: ReleaseDecisions, remedy: str, out: Path, *, actor: str, p
     """
     with one_connection_to(decisions.case.place):
         passed = check_export_allowed(decisions, remedy)
-        work = _Answers(passed, actor) if passed.plan.kind is RemedyKind.ANSWERS else _Records(passed, actor, progress)
+        work = (
+            _Answers(passed, actor)
+            if passed.plan.kind is RemedyKind.ANSWERS
+            else _Records(passed, actor, progress, hold_back=hold_back)
+        )
     release_events: list[ReleaseEvent] = []
 
     def proved(draft: Path) -> None:
@@ -95,7 +119,7 @@ def _check_target(out: Path) -> None:
 class _Records:
     """Records that were treated."""
 
-    def __init__(self, passed: ExportPermission, actor: str, progress: "Progress") -> None:
+    def __init__(self, passed: ExportPermission, actor: str, progress: "Progress", *, hold_back: bool) -> None:
         """Treat the table.
 
         Raises:
@@ -106,10 +130,19 @@ class _Records:
         if plan.kind is RemedyKind.RANDOMISED:
             check_epsilon(passed.decisions, plan)
             charge_randomised(passed.decisions, plan, actor=actor)
-        self._treated = _treated(
-            case, plan, read_columns(case, plan.columns, blind=plan.kind is RemedyKind.RANDOMISED), progress
-        )
+        is_random = plan.kind is RemedyKind.RANDOMISED
+        columns = plan.columns if is_random else tuple(dict.fromkeys((*plan.columns, *case.quasi)))
+        frame = read_columns(case, columns, blind=is_random)
+        self._treated = treated = _treated(passed, frame, progress)
+        if hold_back and not is_random and (rows := self._rows()) is not None:
+            self._treated = passed.registry.hold_back(rows, treated)
+        self._held_back = len(treated.frame) - len(self._treated.frame)
         self._written = WrittenFile()
+
+    def _rows(self) -> ExportedRows | None:
+        passed = self._passed
+        is_close = passed.registry.promises().t is not None
+        return ExportedRows.of(passed.decisions.case, self._treated, is_close=is_close)
 
     def write(self, draft: Path) -> None:
         """Write them."""
@@ -118,13 +151,14 @@ class _Records:
     def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
         """Prove them, and compare them with earlier exports."""
         plan = self._passed.plan
-        proof, pairs = self._proved(draft)
+        proof, rows = self._proved(draft)
         compared = (
-            NOT_COMPARED if plan.kind is RemedyKind.RANDOMISED else self._passed.registry.compared(pairs, self._treated)
+            NOT_COMPARED if plan.kind is RemedyKind.RANDOMISED else self._passed.registry.compared(rows, self._treated)
         )
         findings = ExportFindings(
             rows=proof.rows,
-            suppressed=self._treated.suppressed,
+            suppressed=self._treated.suppressed - self._held_back,
+            held_back=self._held_back,
             columns=proof.columns,
             reached=proof.reached,
             question=proof.question,
@@ -135,13 +169,24 @@ class _Records:
             texts=proof.texts,
             mixed=None if self._treated.bill is None else self._treated.bill.figures.get("mixed"),
         )
-        return findings, pairs
+        return findings, None if rows is None else rows.pairs()
 
-    def _proved(self, draft: Path) -> tuple[Verification, PersonPairs | None]:
+    def _proved(self, draft: Path) -> tuple[Verification, ExportedRows | None]:
         case, plan = self._passed.decisions.case, self._passed.plan
+        is_random = plan.kind is RemedyKind.RANDOMISED
+        strict = case if is_random else self._passed.registry.strictest()
         try:
-            proof = verify_release(case, plan, self._treated, draft, self._written, case.project.clock)
-            return proof, None if plan.kind is RemedyKind.RANDOMISED else pairs_of(case, self._treated)
+            proof = verify_release(strict, plan, self._treated, draft, self._written, case.project.clock)
+            return proof, None if is_random else self._rows()
+        except LimitsNotMet as error:
+            if strict is case:
+                raise
+            promised = self._passed.registry.promises().said
+            text = (
+                f"{error.problems[0].message}; the limits of all releases and exports of the table hold too: {promised}"
+            )
+            hint = "declare these limits in the release, so that its remedies keep them; or set 're_release: warn'"
+            raise Stop(ExitCode.FAILED, Problem("release.not_proved", text, hint=hint)) from None
         except (Misfit, Refused) as error:
             raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
 
@@ -178,20 +223,33 @@ class _Answers:
         return findings, None
 
 
-def _treated(case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", progress: "Progress") -> TreatedTable:
+def _treated(passed: ExportPermission, frame: "pd.DataFrame", progress: "Progress") -> TreatedTable:
     try:
-        return treat(case, plan, frame, progress=progress)
+        case, plan = passed.decisions.case, passed.plan
+        return treat(case, plan, frame, progress=progress, earlier=lambda: _left_out(passed, frame))
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
     except Refused as error:
         raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
 
 
+def _left_out(passed: ExportPermission, frame: "pd.DataFrame") -> "Sequence[npt.NDArray[np.float64]]":
+    """Return of each earlier export, the last one first, what it left out of the rows of the table."""
+    case, earlier = passed.decisions.case, passed.registry.earlier()
+    if not earlier:
+        return ()
+    columns = {name: signed_name(case, name) for name in (COMBINATIONS, PUBLISHED, SUPPRESSED)}
+    quasi = frame[[name for name in case.quasi if name in frame.columns]]
+    return left_out_before(signed_combinations(case, quasi), columns, earlier)
+
+
 def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
     """Describe what is allowed, and a person should know."""
     earlier, warnings = event.body["earlier"], event.body["warnings"]
     loose = [str(warning) for warning in warnings] if isinstance(warnings, list) else []
-    return [*_of_earlier(event, earlier), *loose]
+    held_back = event.body["rows_held_back"]
+    waiting = [f"{held_back:,} rows are held back for a later export"] if held_back else []
+    return [*waiting, *_of_earlier(event, earlier), *loose]
 
 
 def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:

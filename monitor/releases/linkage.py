@@ -12,10 +12,14 @@ from checks import Json
 from checks.risk.t_distances import T_SLACK
 from monitor.releases.columns import ReleaseColumns, one_of_each
 from monitor.terminal.spreadsheet import escape_frame
+from store import ReleaseEvent
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
+    from checks.risk.pairs import ValueReading
     from remedies.generalisation.criteria import Farthest
     from remedies.generalisation.frequencies import Frequencies
 
@@ -128,19 +132,55 @@ def pseudonyms_in(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
     return [name for name in case.release.pseudonyms if name in frame.columns]
 
 
-def units_of(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> Sequence[LinkedUnit]:
-    """Return by what rows are somebody's: the person key, and each pseudonym that leaves.
+def units_of(
+    case: ReleaseColumns,
+    frame: "pd.DataFrame",
+    people: "pd.Series[Any] | None",
+    identifiers: "pd.DataFrame | None" = None,
+) -> Sequence[LinkedUnit]:
+    """Return by what rows are somebody's: the person key, each pseudonym that leaves, else what repeats of the others.
 
     Args:
         case: the release.
         frame: the table as it was treated, with what pseudonyms are made of in their place.
         people: of each row, the person; None without a person key.
+        identifiers: the direct identifiers of each row, where there is no person key.
     """
+    hidden = [] if identifiers is None else [name for name in identifiers.columns if name not in frame.columns]
+    repeated = [identifiers[name] for name in hidden if identifiers is not None and _repeats(identifiers[name])]
     others = [name for name in pseudonyms_in(case, frame) if name != case.release.person_key]
     return [
         *([] if people is None else [LinkedUnit(people)]),
         *(LinkedUnit(frame[name], apart=True) for name in others),
+        *(LinkedUnit(column, apart=True) for column in repeated),
     ]
+
+
+def _repeats(column: "pd.Series[Any]") -> bool:
+    return bool(column.dropna().duplicated().any())
+
+
+def linkable_rows(case: ReleaseColumns, earlier: ReleaseEvent, frame: "pd.DataFrame") -> "npt.NDArray[np.bool_]":
+    """Return which rows a reader can find in an earlier export of the table, by more than their class.
+
+    By a pseudonym, which is the same in all exports of a release; or where the columns that both have, and that are no
+    quasi-identifiers, hold a combination that no other row has.
+    """
+    import numpy as np
+
+    def listed(word: str) -> set[str]:
+        names = earlier.body.get(word)
+        return set(map(str, names)) if isinstance(names, list) else set()
+
+    pseudonyms = set(case.release.pseudonyms)
+    if earlier.release == case.name and pseudonyms & listed("pseudonyms") & set(frame.columns):
+        return np.ones(len(frame), dtype=np.bool_)
+    shared = [name for name in frame.columns if name in listed("columns") - pseudonyms - set(case.quasi)]
+    if not shared or not len(frame):
+        return np.zeros(len(frame), dtype=np.bool_)
+    numbers = np.array(_numbered(frame[shared]))
+    alone: npt.NDArray[np.bool_] = np.bincount(numbers)[numbers] == 1
+    return alone
 
 
 def classes_of(case: ReleaseColumns, frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -149,12 +189,11 @@ def classes_of(case: ReleaseColumns, frame: "pd.DataFrame") -> "pd.DataFrame":
     return one_of_each(frame[grouped], grouped)
 
 
-def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> PersonLevelK | None:
-    """Count persons in the place of rows: the smallest crowd, by person key and by each pseudonym; None without any."""
+def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", units: Sequence[LinkedUnit]) -> PersonLevelK | None:
+    """Count persons in the place of rows: the smallest crowd, by each of `units_of`; None without any."""
     linked, classes = bool(pseudonyms_in(case, frame)), classes_of(case, frame)
     person_level_ks = [
-        person_level_k(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart)
-        for unit in units_of(case, frame, people)
+        person_level_k(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart) for unit in units
     ]
     return min(person_level_ks, key=lambda item: (-item.exposed, item.least or 0), default=None)
 
@@ -162,7 +201,7 @@ def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any
 def too_alike(
     case: ReleaseColumns,
     frame: "pd.DataFrame",
-    people: "pd.Series[Any] | None",
+    units: Sequence[LinkedUnit],
     references: "Mapping[str, Frequencies]",
     out: Path,
 ) -> Iterator[str]:
@@ -178,28 +217,32 @@ def too_alike(
     if not len(frame) or not pseudonyms_in(case, frame):
         return
     limits, classes = case.release.limits, classes_of(case, frame)
-    for unit in units_of(case, frame, people):
+    for unit in units:
         numbers = linked_classes(unit.of_row, classes, apart=unit.apart)
         for name in (item for item in case.sensitive if item in frame.columns):
             column = escape_frame(frame[[name]], out)[name]
-            least = _least_diverse(numbers, column)
+            least = _least_diverse(case, numbers, column)
             if limits.l is not None and least < limits.l:
                 yield (
                     f"rows linked by a pseudonym violate l-diversity: {least} of {limits.l:g} values of {name} in "
                     "a group"
                 )
-            if limits.t is not None and (far := _farthest(numbers, column, references[name])) > limits.t + T_SLACK:
+            if (
+                limits.t is not None
+                and (far := _farthest(case, numbers, column, references[name])) > limits.t + T_SLACK
+            ):
                 yield f"rows linked by a pseudonym violate t-closeness: a class is {far:.4g} away in {name}"
 
 
-def _least_diverse(numbers: Sequence[int], column: "pd.Series[Any]") -> int:
-    """Return the fewest values in a group; NULL is a value of its own."""
+def _least_diverse(case: ReleaseColumns, numbers: Sequence[int], column: "pd.Series[Any]") -> int:
+    """Return the fewest values in a group, by the strictest reading that the release allows."""
     import pandas as pd
 
+    from checks.risk import l_diversity
     from remedies.generalisation import texts_of
 
-    item = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(column), dtype=object)}).drop_duplicates()
-    return int(item.groupby("group").size().min())
+    item = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(column), dtype=object)})
+    return l_diversity(item, "group", "text", **case.declared(str(column.name))).l_distinct or 0
 
 
 def reference_of(frame: "pd.DataFrame") -> "Frequencies":
@@ -213,24 +256,43 @@ def reference_of(frame: "pd.DataFrame") -> "Frequencies":
     return read_table(frame.assign(**{current_name: "all"}), {current_name: tree}, sensitive=(name,))[0]
 
 
-def farthest_from_input(numbers: Sequence[int], column: "pd.Series[Any]", frame: "pd.DataFrame") -> float:
+def farthest_from_input(
+    case: ReleaseColumns, numbers: Sequence[int], column: "pd.Series[Any]", frame: "pd.DataFrame"
+) -> float:
     """Return how far a group of rows is from the table that was given, in a sensitive column: 0 to 1.
 
     Args:
+        case: the release, which declares what counts as a value.
         numbers: the group of each row.
         column: the value of each row.
         frame: the table that was given, with that column alone.
     """
-    return _distances(numbers, column, reference_of(frame)).t
+    reference = reference_of(frame)
+    return _distances(numbers, column, reference, readings_in(case, str(column.name), reference)).t
 
 
-def _farthest(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Frequencies") -> float:
+def _farthest(
+    case: ReleaseColumns, numbers: Sequence[int], column: "pd.Series[Any]", reference: "Frequencies"
+) -> float:
     """Return how far a group is from the table that was given, or from all rows that leave."""
-    farthest = _distances(numbers, column, reference)
+    name = str(column.name)
+    farthest = _distances(numbers, column, reference, readings_in(case, name, reference))
     return max(farthest.t, farthest.t_of_output)
 
 
-def _distances(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Frequencies") -> "Farthest":
+def readings_in(case: ReleaseColumns, name: str, reference: "Frequencies") -> "Sequence[ValueReading]":
+    """Return how the values of a sensitive column are read besides, by what the release declares."""
+    from checks.risk.pairs import readings_of
+
+    return readings_of(reference.sensitive_values[name], **case.declared(name))
+
+
+def _distances(
+    numbers: Sequence[int],
+    column: "pd.Series[Any]",
+    reference: "Frequencies",
+    readings: "Sequence[ValueReading]" = (),
+) -> "Farthest":
     import pandas as pd
 
     from remedies.generalisation.criteria import farthest
@@ -239,4 +301,4 @@ def _distances(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Fre
     group, rows = f"{name} group", f"{name} rows"
     frame = pd.DataFrame({group: numbers, name: column.reset_index(drop=True)})
     counts = frame.groupby([group, name], dropna=False).size().reset_index(name=rows)
-    return farthest(counts, [group], name, distance="equal", reference=reference)
+    return farthest(counts, [group], name, distance="equal", reference=reference, readings=readings)

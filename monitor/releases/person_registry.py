@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from checks import Json
+import numpy as np
+
+from checks import ColumnClass, Json
 from checks.classes.counts import KnownRelease as Earlier
 from checks.classes.counts import PersonPairs
 from monitor.releases.columns import ReleaseColumns
@@ -21,8 +22,11 @@ from monitor.releases.composition_risk import (
 )
 from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.digests import MARKS, SameTable, TableDigest
-from monitor.releases.linkage import classes_of, farthest_from_input, linked_classes, pseudonyms_in
+from monitor.releases.exported_rows import ExportedRows, worst_of_columns
+from monitor.releases.hold_back import rows_to_keep
+from monitor.releases.linkage import farthest_from_input, linkable_rows
 from monitor.releases.plan import RemedyKind
+from monitor.releases.value_differences import ComparedRows, linked_rows, missing_in_all
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import (
     FailPoint,
@@ -52,56 +56,6 @@ def export_name(event: ReleaseEvent) -> str:
     return f"{event.release} {event.recorded_at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def pairs_of(case: ReleaseColumns, treated: "TreatedTable") -> PersonPairs | None:
-    """Return whom the output holds, and in which class, as signatures; None without a person key.
-
-    Where a pseudonym links the rows of a person, those of all of them together are the class.
-
-    Raises:
-        Misfit: a value has no text.
-    """
-    person = case.release.person_key
-    if person is None or treated.people is None:
-        return None
-    from remedies.generalisation import texts_of
-
-    after = treated.frame
-    people = texts_of(treated.people)
-    cells: Sequence[Sequence[str | None]]
-    if len(after) and pseudonyms_in(case, after):
-        cells = [(str(number),) for number in linked_classes(treated.people, classes_of(case, after))]
-    else:
-        grouped = [name for name in case.quasi if name in after.columns]
-        cells = list(zip(*(texts_of(after[name]) for name in grouped), strict=True)) if grouped else [()] * len(after)
-    named = [place for place, current_name in enumerate(people) if current_name is not None]
-    persons = _signed([str(people[place]) for place in named], case.key, b"exported person")
-    classes = _signed([_joined(cells[place]) for place in named], case.key, b"exported class")
-    digest = blake2b(person.encode(), key=case.key, digest_size=_SIZE, person=b"exported by").digest()
-    values = _class_values(case, treated, _signed(list(map(_joined, cells)), case.key, b"exported class"))
-    return PersonPairs(digest, persons, classes, len(people) - len(named), values)
-
-
-def _class_values(case: ReleaseColumns, treated: "TreatedTable", classes: bytes) -> bytes:
-    """Return which sensitive values each class has, as `PersonPairs.values`: as they were before they were treated.
-
-    What a label of the output stands for is at least the values that the class had, so nobody is taken for safer.
-    """
-    from remedies.generalisation import texts_of
-
-    results = []
-    for name in (item for item in case.sensitive if item in treated.frame.columns):
-        attribute = _attribute(case, name)
-        texts = texts_of(treated.before.loc[treated.frame.index, name])
-        values = _signed([_joined((name, text)) for text in texts], case.key, b"exported value")
-        rows = range(0, len(classes), _SIZE)
-        results += sorted({attribute + classes[at : at + _SIZE] + values[at : at + _SIZE] for at in rows})
-    return b"".join(results)
-
-
-def _attribute(case: ReleaseColumns, name: str) -> bytes:
-    return _signed([name], case.key, b"exported column")
-
-
 @dataclass(frozen=True, slots=True)
 class PersonRegistry:
     """What was exported of a table before, when an export began. `known`: the exports of records, the oldest first.
@@ -125,7 +79,40 @@ class PersonRegistry:
         """Return the marks of the table, as an export remembers them."""
         return {MARKS: sorted(self.table.marks)}
 
-    def compared(self, pairs: PersonPairs | None, treated: "TreatedTable") -> ExportComparison:
+    def promises(self) -> PromisedLimits:
+        """Return the limits that hold over all exports of the table: of its releases, and of each earlier export."""
+        return PromisedLimits.of(self.decisions.case, self.known, self.table.sisters(self.decisions.case))
+
+    def strictest(self) -> ReleaseColumns:
+        """Return the release with the strictest limits of all releases and exports; itself where it only warns.
+
+        What another release, or an earlier export, that promised l or t did not declare to be a value is none here.
+        """
+        case, promises = self.decisions.case, self.promises()
+        release = case.release
+        if release.re_release != "refuse":
+            return case
+        words = {word: self._declared_by_all(word) for word in ("missing_is_a_value", "spelling_is_a_value")}
+        update: dict[str, object] = {word: names for word, names in words.items() if names != getattr(release, word)}
+        if promises.broken_by(release.limits):
+            update["limits"] = promises.applied(release.limits)
+        return replace(case, release=release.model_copy(update=update)) if update else case
+
+    def _declared_by_all(self, word: str) -> Sequence[str]:
+        """Return the columns that the release declares, and each release or export that promised l or t of them."""
+        names: Sequence[str] = getattr(self.decisions.case.release, word)
+        for sister in self.table.sisters(self.decisions.case):
+            if sister.limits.l is not None or sister.limits.t is not None:
+                own = sister.classified(ColumnClass.SENSITIVE)
+                names = tuple(name for name in names if name in getattr(sister, word) or name not in own)
+        for event in self.known:
+            declared, sensitive, limits = (event.body.get(item) for item in (word, "sensitive", "limits"))
+            if isinstance(declared, list) and isinstance(sensitive, list) and isinstance(limits, Mapping):
+                promised = {"l", "t"} & set(limits)
+                names = tuple(name for name in names if not promised or name in declared or name not in sensitive)
+        return names
+
+    def compared(self, rows: ExportedRows | None, treated: "TreatedTable") -> ExportComparison:
         """Compare with every earlier export of the table, and with all of them together.
 
         Raises:
@@ -133,24 +120,92 @@ class PersonRegistry:
                 warning.
         """
         case = self.decisions.case
-        if pairs is None:
+        if rows is None:
             self._check_first()
             return ExportComparison(None)
-        promises = PromisedLimits.of(case, self.known)
-        current_earliers = self._kept()
+        promises, pairs, stored = self.promises(), rows.pairs(), self._kept()
         named = [(export_name(event), event.recorded_at) for event in self.known]
-        earliers = [current_earliers[name] for name, _ in named if name in current_earliers]
+        earliers = [stored[name] for name, _ in named if name in stored]
+        compared = {item.earlier.name: item for item in self._compared(stored, rows, pairs, treated)}
+        kept = np.ones(len(treated.frame), dtype=np.bool_)
+        values = {name: item.by_difference(promises.of_class, kept) for name, item in compared.items()}
         export_comparison = ExportComparison(
-            earlier=[composition_risk(name, at, current_earliers.get(name), pairs, promises.k) for name, at in named],
+            earlier=[
+                composition_risk(name, at, stored.get(name), pairs, promises.k, values.get(name, {}))
+                for name, at in named
+            ],
             by_all=exposed_by_all(earliers, pairs, promises.k),
             promises=promises,
             reclassified=reclassified(case, self.known),
             elsewhere=self._elsewhere(pairs),
+            linked=worst_of_columns(
+                {
+                    name: int(linked_rows(list(compared.values()), name, promises.of_class, kept).sum())
+                    for name in rows.values
+                }
+            ),
         )
-        export_comparison = self._with_values(export_comparison, earliers, pairs, treated)
+        export_comparison = self._with_values(export_comparison, earliers, pairs, treated, rows)
+        has_values = promises.l is not None or promises.t is not None
+        unknown = [
+            name
+            for name, item in compared.items()
+            if not (item.is_counted if has_values else item.earlier.pairs.is_counted)
+        ]
+        export_comparison = replace(export_comparison, values_unknown=unknown)
+        if has_values:
+            missing = missing_in_all([item.earlier for item in compared.values()], rows, promises.of_class)
+            export_comparison = replace(export_comparison, missing=missing)
         if case.release.re_release == "refuse":
-            check_exposures(case, export_comparison)
+            check_exposures(case, export_comparison, way_out=lambda: self._way_out(list(compared.values())))
         return export_comparison
+
+    def _compared(
+        self, stored: Mapping[str, Earlier], rows: ExportedRows, pairs: PersonPairs, treated: "TreatedTable"
+    ) -> Sequence[ComparedRows]:
+        """Lay the rows beside each earlier export that can be compared."""
+        case, results = self.decisions.case, []
+        for event in self.known:
+            earlier = stored.get(export_name(event))
+            if earlier is not None and is_comparable(earlier, pairs):
+                results.append(ComparedRows(earlier, rows, linkable_rows(case, event, treated.frame)))
+        return results
+
+    def earlier(self) -> Sequence[Earlier]:
+        """Return what is remembered of the exports of the table, the oldest first.
+
+        Raises:
+            Stop: it is not what was remembered.
+        """
+        stored = self._kept()
+        return [stored[name] for name in map(export_name, self.known) if name in stored]
+
+    def hold_back(self, rows: ExportedRows, treated: "TreatedTable") -> "TreatedTable":
+        """Return what can leave now, so that no limit is broken together with earlier exports.
+
+        Raises:
+            Stop: nothing would be left.
+        """
+        compared = self._compared(self._kept(), rows, rows.pairs(), treated)
+        if not compared:
+            return treated
+        keep = rows_to_keep(compared, self.promises().of_class)
+        if not keep.any():
+            message = "no row would be left: together with earlier exports each class breaks a limit"
+            hint = "use the same treatment as for the earlier exports; or wait for more rows"
+            raise Stop(ExitCode.FAILED, Problem("release.exposes", message, hint=hint))
+        return treated.kept(keep)
+
+    def _way_out(self, compared: Sequence[ComparedRows]) -> str:
+        """Return which rows to hold back, as the beginning of a hint; nothing where that would not help."""
+        if not compared:
+            return ""
+        keep = rows_to_keep(compared, self.promises().of_class)
+        many, groups = int((~keep).sum()), len(np.unique(compared[0].classes[1][~keep]))
+        if not many or not keep.any():
+            return ""
+        rows = "1 row" if many == 1 else f"{many:,} rows"
+        return f"hold back {rows} in {'1 group' if groups == 1 else f'{groups:,} groups'} with --hold-back; or "
 
     def _kept(self) -> Mapping[str, Earlier]:
         """Return what is remembered of the exports of this table, by name of export.
@@ -174,6 +229,7 @@ class PersonRegistry:
         earliers: Sequence[Earlier],
         pairs: PersonPairs,
         treated: "TreatedTable",
+        rows: ExportedRows,
     ) -> ExportComparison:
         """Add what all exports together tell of sensitive values, where one of them has promised l or t."""
         case, promises = self.decisions.case, export_comparison.promises
@@ -181,13 +237,15 @@ class PersonRegistry:
         if promises is None or not earliers or not columns:
             return export_comparison
         comparable = [earlier for earlier in earliers if is_comparable(earlier, pairs)]
-        few, far, unknown = {}, {}, []
+        few, far = {}, {}
         if promises.l is not None:
-            few = {name: few_values(earliers, pairs, _attribute(case, name), promises.l) for name in columns}
-            unknown = [earlier.name for earlier in comparable if earlier.pairs.values is None]
+            few = {
+                name: few_values(earliers, pairs, rows.columns[name], promises.l, missing=rows.missing[name])
+                for name in columns
+            }
         if promises.t is not None and comparable:
-            far = {name: _farthest(comparable, pairs, treated, name) for name in columns}
-        return replace(export_comparison, few_values=few, distances=far, values_unknown=unknown)
+            far = {name: _farthest(case, comparable, pairs, treated, name) for name in columns}
+        return replace(export_comparison, few_values=few, distances=far)
 
     def _elsewhere(self, pairs: PersonPairs) -> Mapping[str, int]:
         """Count the persons who are in exports of other tables too, as far as these tell persons apart alike."""
@@ -287,7 +345,9 @@ def _each(signatures: bytes) -> set[bytes]:
     return {signatures[at : at + _SIZE] for at in range(0, len(signatures), _SIZE)}
 
 
-def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "TreatedTable", name: str) -> float:
+def _farthest(
+    case: ReleaseColumns, earliers: Sequence[Earlier], pairs: PersonPairs, treated: "TreatedTable", name: str
+) -> float:
     """Return how far a joined class of this export and earlier ones is from the table: with each one, and with all."""
     from checks.risk.composition import joined_classes_signed
 
@@ -299,18 +359,5 @@ def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated
         places, numbers = joined_classes_signed(releases)
         if len(places):
             sensitive = values.iloc[places].reset_index(drop=True)
-            result = max(result, farthest_from_input(numbers.tolist(), sensitive, treated.before[[name]]))
+            result = max(result, farthest_from_input(case, numbers.tolist(), sensitive, treated.before[[name]]))
     return result
-
-
-def _joined(cells: Sequence[str | None]) -> str:
-    return "\x1f".join("\x1e" if cell is None else f"={cell}" for cell in cells)
-
-
-def _signed(texts: Sequence[str], key: bytes, purpose: bytes) -> bytes:
-    """Sign texts; one that comes again is signed once."""
-    entries = {
-        text: blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=_SIZE, person=purpose).digest()
-        for text in set(texts)
-    }
-    return b"".join(entries[text] for text in texts)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from checks import did_you_mean
+from checks.parameters.errors import describe_error
 from monitor.config import Recipe
 from monitor.releases.columns import ReleaseColumns
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -86,7 +87,7 @@ def plan_of(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> T
     try:
         return _MAKERS[recipe.remedy](case, recipe, kinds)
     except ValidationError as error:
-        text = "; ".join(_worded(item) for item in error.errors(include_url=False, include_input=False))
+        text = "; ".join(map(describe_error, error.errors(include_url=False, include_input=False)))
         return RemedyNotUsable(recipe.name, text)
     except Misfit as error:
         return RemedyNotUsable(recipe.name, str(error))
@@ -150,6 +151,10 @@ def _microaggregate(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, An
 
     words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
     quasi = _named(words, case.quasi, columns)
+    limits = case.release.limits
+    judged = [name for name in quasi if name in case.sensitive and (limits.l is not None or limits.t is not None)]
+    if judged:
+        raise Misfit(f"'{judged[0]}' is sensitive with a limit on l or t: averages of its values would count as values")
     parts = dict(words.pop("kinds", {}))
     nominal = [name for name in quasi if parts.get(name, _kind_of(kinds[name])) == "nominal"]
     ordinal = {name: () for name in quasi if parts.get(name) == "ordinal"}
@@ -228,8 +233,8 @@ def _limits(case: ReleaseColumns) -> Mapping[str, Any]:
     limits = case.release.limits
     return {
         "k": case.k,
-        "l": {} if limits.l is None else dict.fromkeys(case.sensitive, limits.l),
-        "t": {} if limits.t is None else dict.fromkeys(case.sensitive, limits.t),
+        "l": {} if limits.l is None else {name: {"l": limits.l, **case.declared(name)} for name in case.sensitive},
+        "t": {} if limits.t is None else {name: {"t": limits.t, **case.declared(name)} for name in case.sensitive},
     }
 
 
@@ -263,12 +268,6 @@ def _named(words: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) 
 
 def _present(columns: Sequence[str], kinds: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name in columns if name in kinds)
-
-
-def _worded(error: Any) -> str:
-    where = ".".join(map(str, error["loc"]))
-    text = error["msg"].removeprefix("Value error, ")
-    return f"{where}: {text}" if where else text
 
 
 def kinds_of(case: ReleaseColumns) -> Mapping[str, Any]:

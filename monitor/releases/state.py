@@ -90,5 +90,8 @@ def digest_of(name: str, release: Release) -> str:
     fields = release.model_dump(mode="json")
     if fields["limits"]["unclassified_uniqueness"] is None:  # so that approvals outlive the version that brought it
         del fields["limits"]["unclassified_uniqueness"]
+    for word in ("missing_is_a_value", "spelling_is_a_value"):
+        if not fields[word]:
+            del fields[word]
     content = json.dumps([name, fields], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

@@ -1,7 +1,7 @@
 """Treat a table as a plan says, write it, read what was written again, and prove the limits of the release on it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,19 @@ from monitor.clock import Clock
 from monitor.releases.columns import ReleaseColumns, one_of_each, with_pseudonyms
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.disclosure.uniqueness import Uniqueness, find_uniqueness
-from monitor.releases.linkage import crowd_in, reference_of, too_alike
+from monitor.releases.linkage import crowd_in, readings_in, reference_of, too_alike, units_of
 from monitor.releases.plan import RemedyKind, TreatmentPlan
 from monitor.releases.treatment.output import write_frame
 from monitor.releases.treatment.table_reader import reading
 from monitor.releases.treatment.verify import WrittenFile, texts_in
-from monitor.releases.verdict import judge
+from monitor.releases.verdict import counted_figures, judge, judge_people, people_singled_out
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.spreadsheet import escape_frame
 from remedies import RowOrder
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
     from remedies import Progress, UtilityReport
@@ -31,13 +33,29 @@ if TYPE_CHECKING:
 class TreatedTable:
     """What became of a table. `frame`: in the rows' own order and index; `before`: the same columns, untreated.
 
-    `people`: whose row each row of `frame` is; None without a person key.
+    `people`: whose row each row of `frame` is; None without a person key. `identifiers`: its direct identifiers then.
+    `quasi`: all quasi-identifiers, untreated, also those that are dropped, as far as they were read. `left_out`: the
+    rows that the remedy suppressed, as they would read.
     """
 
     frame: "pd.DataFrame"
     before: "pd.DataFrame"
     bill: "UtilityReport | None"
     people: "pd.Series[Any] | None" = None
+    identifiers: "pd.DataFrame | None" = None
+    quasi: "pd.DataFrame | None" = None
+    left_out: "pd.DataFrame | None" = None
+
+    @property
+    def made_of(self) -> "pd.DataFrame":
+        """Return what the classes are made of: the table with its quasi-identifiers as they were."""
+        return self.before if self.quasi is None else self.quasi
+
+    def kept(self, rows: "npt.NDArray[np.bool_]") -> "TreatedTable":
+        """Return it with some of its rows held back; `rows`, of each row whether it stays."""
+        people = None if self.people is None else self.people[rows]
+        identifiers = None if self.identifiers is None else self.identifiers[rows]
+        return replace(self, frame=self.frame[rows], people=people, identifiers=identifiers)
 
     @property
     def suppressed(self) -> int:
@@ -77,20 +95,36 @@ class Verification:
 
 
 def treat(
-    case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", *, progress: "Progress | None" = None
+    case: ReleaseColumns,
+    plan: TreatmentPlan,
+    frame: "pd.DataFrame",
+    *,
+    progress: "Progress | None" = None,
+    earlier: "Callable[[], Sequence[npt.NDArray[np.float64]]] | None" = None,
 ) -> TreatedTable:
     """Treat the columns of a plan; the frame itself stays as it is. It has the person key too, where there is one.
+
+    `earlier`: reads what earlier exports left out, as `Recodes.apply` takes it.
 
     Raises:
         Misfit, Refused: as the remedy.
     """
+    from remedies.generalisation.recoded import Recodes
+
     before = frame[list(plan.columns)]
+    after, bill, left_out = before, None, None
+    if plan.remedy is not None:
+        if isinstance(plan.remedy, Recodes):
+            hidden = earlier() if earlier is not None and plan.remedy.sensitive else ()
+            result = plan.remedy.apply(before, progress=progress, key=case.hiding_key, left_out=hidden)
+        else:
+            result = plan.remedy.apply(before, progress=progress)
+        after, bill, left_out = result.frame, result.bill, result.suppressed
     key = case.release.person_key
-    people = None if key is None else frame[key]
-    if plan.remedy is None:
-        return TreatedTable(before, before, None, people)
-    result = plan.remedy.apply(before, progress=progress)
-    return TreatedTable(result.frame, before, result.bill, None if people is None else people.loc[result.frame.index])
+    people = None if key is None else frame[key].loc[after.index]
+    identifiers = frame[[name for name in case.person_columns if name in frame.columns]].loc[after.index]
+    quasi = frame[[name for name in case.quasi if name in frame.columns]]
+    return TreatedTable(after, before, bill, people, identifiers, quasi, left_out)
 
 
 def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: TreatedTable, draft: Path) -> WrittenFile:
@@ -131,14 +165,23 @@ def verify_release(
     verdict = judge(case.name, case.release, place, columns=columns, clock=clock)
     references = {name: _reference(treated, name, draft) for name in _close(case, treated.frame)}
     far, of_input = _from_input(case, place, treated, references)
-    crowd = crowd_in(case, treated.frame, treated.people)
+    units = units_of(case, treated.frame, treated.people, treated.identifiers if treated.people is None else None)
+    crowd = crowd_in(case, treated.frame, units)
     few = case.release.limits.least_k is not None and crowd is not None and crowd.exposed > 0
     why = [verdict.why] if not verdict.holds else []
     why += [far] if far else []
     why += [f"{_persons(crowd.exposed)} in a group with fewer than {case.k - 1} others"] if few and crowd else []
-    why += too_alike(case, treated.frame, treated.people, references=references, out=draft)
-    reached = {**verdict.figures(), "t_of_input": of_input, "persons": None if crowd is None else crowd.as_json()}
-    uniqueness = find_uniqueness(place, untreated(case, plan))
+    of_people = judge_people(case, treated.frame, units, clock)
+    broken = [result for item in of_people for result in item.broken]
+    why += [str(item.outcome.message) for item in broken if not (few and item.check.type == "k_anonymity")]
+    why += too_alike(case, treated.frame, units, references=references, out=draft)
+    reached = {
+        **counted_figures(verdict, of_people, crowd),
+        "t_of_input": of_input,
+        "persons": None if crowd is None else crowd.as_json(),
+    }
+    uniqueness = people_singled_out(case, treated.frame, untreated(case, plan), units)
+    uniqueness = uniqueness or find_uniqueness(place, untreated(case, plan), case.quasi)
     why += too_unique(case, uniqueness)
     if why:
         raise LimitsNotMet("; ".join(why), reached)
@@ -156,11 +199,19 @@ def too_unique(case: ReleaseColumns, uniqueness: Uniqueness) -> Sequence[str]:
     """Return whether a column called `other` identifies more records than the release allows."""
     limit = case.release.limits.unclassified_uniqueness
     others = case.release.classified(ColumnClass.OTHER)
-    if limit is None or uniqueness.share(others) <= limit:
+    if limit is None:
         return ()
-    broken = [item for item in uniqueness.alone if item.columns[0] in others and item.records > limit * uniqueness.rows]
+    unknown = [name for name in uniqueness.not_counted if name in others]
+    if unknown:
+        return [
+            f"what columns classified 'other' identify was not counted of: {', '.join(unknown)}; classify or drop them"
+        ]
+    if uniqueness.share(others) <= limit:
+        return ()
+    broken = [item for item in uniqueness.singled_out_by(others) if item.records > limit * uniqueness.rows]
     name = ", ".join(f"'{item.columns[0]}' ({item.records:,} of {uniqueness.rows:,})" for item in broken)
-    return [f"columns classified 'other' identify more than {limit:g} of them: {name}; classify or drop them"]
+    text = "columns classified 'other' identify more than"
+    return [f"{text} {limit:g} of them, alone or with the quasi-identifiers: {name}; classify or drop them"]
 
 
 def _persons(many: int) -> str:
@@ -209,7 +260,8 @@ def _from_input(
     for name, reference in references.items():
         counts = count(place, [*columns, name], called=count_name([*columns, name]))
         try:
-            item = farthest(counts, columns, name, distance="equal", reference=reference)
+            readings = readings_in(case, name, reference)
+            item = farthest(counts, columns, name, distance="equal", reference=reference, readings=readings)
         except Misfit as error:
             raise LimitsNotMet(str(error)) from None
         results[name] = item.t

@@ -3,16 +3,27 @@
 What judges knows nothing of what treated: it counts groups in the file, by all quasi-identifiers that are in it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any
 
 from checks import Check, ColumnClass, Json, Status
+from checks.classes.tables import PersonColumn
 from monitor.clock import Clock
 from monitor.config import Release
 from monitor.config.release_checks import release_checks
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.scan.results import CheckResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from monitor.releases.columns import ReleaseColumns
+    from monitor.releases.disclosure.uniqueness import Uniqueness
+    from monitor.releases.linkage import LinkedUnit, PersonLevelK
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +76,96 @@ def judge(name: str, release: Release, place: TableRef, *, columns: Sequence[str
     """
     there = set(columns)
     of_file = {column: kind for column, kind in release.columns.items() if column in there}
-    release = release.model_copy(update={"columns": of_file})
+    key = release.person_key if release.person_key in there - set(release.pseudonyms) else None
+    release = release.model_copy(update={"columns": of_file, "person_key": key})
     checks = [check for check in release_checks(name, release) if check.type != "classification"]
     grouped = release.classified(ColumnClass.QUASI_IDENTIFIER)
     return Verdict(grouped, place.ask([_plain(check) for check in checks], clock) if checks else ())
+
+
+def judge_people(
+    case: "ReleaseColumns", frame: "pd.DataFrame", units: "Sequence[LinkedUnit]", clock: Clock
+) -> Sequence[Verdict]:
+    """Judge treated rows by the limits of a release, counting the people whose rows they are.
+
+    A file tells them only where pseudonyms leave, so the rows are written beside it with a number for each person, and
+    judged there.
+
+    Args:
+        case: the release.
+        frame: the rows as they leave.
+        units: whose each row is, in each way in which that is known.
+        clock: the time.
+    """
+    wanted = [name for name in (*case.quasi, *case.sensitive) if name in frame.columns]
+    if not units or not len(frame) or not wanted:
+        return ()
+    verdicts = []
+    with _beside(case, frame[wanted], units) as (place, names):
+        for unit, name in zip(units, names, strict=True):
+            columns = {**case.release.columns, name: ColumnClass.DIRECT_IDENTIFIER}
+            of_unit = {"columns": columns, "person_key": None if unit.apart else name, "pseudonyms": ()}
+            release = case.release.model_copy(update=of_unit)
+            verdicts.append(judge(case.name, release, place, columns=[*wanted, name], clock=clock))
+    return verdicts
+
+
+@contextmanager
+def _beside(
+    case: "ReleaseColumns", rows: "pd.DataFrame", units: "Sequence[LinkedUnit]"
+) -> "Iterator[tuple[TableRef, Sequence[str]]]":
+    """Yield a table of rows with a number for each person by each unit, and the columns of these.
+
+    It lies in a folder that only the owner can read.
+    """
+    import pandas as pd
+
+    from monitor.releases.columns import one_of_each
+    from monitor.releases.treatment.verify import WrittenFile
+    from monitor.terminal.temp_folders import draft_folder
+
+    table, names = one_of_each(rows, case.quasi).reset_index(drop=True), []
+    for unit in units:
+        name = str(unit.of_row.name)
+        names.append(f"{name} (person)" if name in table.columns else name)
+        table[names[-1]] = pd.Series(pd.factorize(unit.of_row)[0], dtype="Int64").replace(-1, pd.NA)
+    with draft_folder(Path(gettempdir())) as folder:
+        table.to_parquet(folder / "rows.parquet")
+        yield WrittenFile().place(folder / "rows.parquet"), names
+
+
+def people_singled_out(
+    case: "ReleaseColumns", frame: "pd.DataFrame", columns: Sequence[str], units: "Sequence[LinkedUnit]"
+) -> "Uniqueness | None":
+    """Count which people some columns of treated rows identify; None where no column says whose a row is.
+
+    Where several do, by the one by which columns called `other` identify the largest share.
+    """
+    from monitor.releases.disclosure.uniqueness import find_uniqueness
+
+    if not units:
+        return None
+    wanted = [name for name in dict.fromkeys((*case.quasi, *columns)) if name in frame.columns]
+    judged = case.release.classified(ColumnClass.OTHER)
+    with _beside(case, frame[wanted], units) as (place, names):
+        people = [PersonColumn(name, apart=unit.apart) for unit, name in zip(units, names, strict=True)]
+        return find_uniqueness(place, columns, case.quasi, *people, judged=judged)
+
+
+def counted_figures(verdict: Verdict, of_people: Sequence[Verdict], crowd: "PersonLevelK | None") -> Mapping[str, Json]:
+    """Return what was reached: in people where they were counted, and what the file alone shows (`of_file`)."""
+    rows = verdict.figures()
+    if not of_people:
+        return {**rows, "of_file": None}
+    every: list[Mapping[str, Any]] = [rows, *(item.figures() for item in of_people)]
+    figures: dict[str, Any] = {}
+    for name in rows:
+        present = [item[name] for item in every if item[name] is not None]
+        figures[name] = (min if name in {"k", "l"} else max)(present, default=None)
+    if crowd is not None and crowd.least is not None and figures["k"] is not None:
+        figures["k"] = min(figures["k"], crowd.least)
+        figures["highest_risk"] = 1 / figures["k"]
+    return {**figures, "of_file": rows}
 
 
 def _plain(check: Check) -> Check:

@@ -20,6 +20,7 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import ReleaseEvent, ReleaseEventKind, Store
 
 SCHEMA: Final = "tablewatch.release-verification/1"
+_MISSING: Final = "missing_is_a_value"
 _COUNTED: Final = ("k", "l", "t", "records_below_k", "highest_risk")
 
 
@@ -107,7 +108,8 @@ def _not_on_record(file: Path, namesakes: Sequence[ReleaseEvent], exports: int) 
 
 
 def _certified(export: ReleaseEvent) -> Mapping[str, Json]:
-    reached = export.body.get("reached")
+    reached: Any = export.body.get("reached")
+    reached = reached.get("of_file") or reached if isinstance(reached, Mapping) else None
     return {name: reached.get(name) for name in _COUNTED} if isinstance(reached, Mapping) else {}
 
 
@@ -117,8 +119,11 @@ def _judge(project: Project, export: ReleaseEvent, file: Path) -> Verdict:
     kinds: dict[str, ColumnClass] = dict.fromkeys(body["columns"], ColumnClass.OTHER)
     kinds |= dict.fromkeys(body["quasi_identifiers"], ColumnClass.QUASI_IDENTIFIER)
     kinds |= dict.fromkeys(body["sensitive"], ColumnClass.SENSITIVE)
-    kinds |= dict.fromkeys(body["pseudonyms"], ColumnClass.DIRECT_IDENTIFIER)
-    release = Release.model_validate({"table": body["table"], "columns": kinds, "limits": body["limits"]})
+    counts_people = _MISSING in body  # earlier certificates are of rows, and of values as they are
+    if counts_people:
+        kinds |= dict.fromkeys(body["pseudonyms"], ColumnClass.DIRECT_IDENTIFIER)
+    values = {word: body.get(word, body["sensitive"]) for word in (_MISSING, "spelling_is_a_value")}
+    release = Release.model_validate({"table": body["table"], "columns": kinds, "limits": body["limits"], **values})
     texts = body.get("columns_read_as_text", body["quasi_identifiers"])
     with _named_as(Path(str(body["file"])), file) as path:
         place = WrittenFile(texts=texts).place(path)

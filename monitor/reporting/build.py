@@ -26,7 +26,7 @@ from monitor.config.project import Project
 from monitor.config.promised import contract_of_product, promised_contracts
 from monitor.releases.record import states_now
 from monitor.reporting.breakdown import BarScale, by_owner, by_table, listed, part_bar, standout
-from monitor.reporting.coverage import coverage_of, why_unknown
+from monitor.reporting.coverage import coverage_of, most_broken, why_unknown
 from monitor.reporting.domains import (
     DowntimeByDomain,
     domain_grid,
@@ -50,10 +50,10 @@ from monitor.reporting.model import (
 from monitor.reporting.period import Period
 from monitor.reporting.releases import releases_in
 from monitor.reporting.scope import ReportScope
-from monitor.reporting.sentences import title_of
 from monitor.reporting.timeline import timeline
 from monitor.summaries.coverage import Observed, lasting_gaps
 from monitor.summaries.grouping import by_domain
+from monitor.summaries.incident import title_of
 from monitor.summaries.products import product_states
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
@@ -222,6 +222,7 @@ def _method(evidence: Evidence, period: Period, current: Downtime, cost: Downtim
         priced=evidence.pricing is not None,
         unpriced_us=cost.unpriced,
         disclosure=current.exposure.n,
+        powers=tuple(message for promise in most_broken(evidence) for message in promise.power_messages),
     )
 
 
@@ -304,4 +305,6 @@ def _promises(
     tables = [table for table in config.tables if any(check.learned_numbers for check in table.checks)]
     ids = tuple(table.check_id(check) for table in tables for check in table.checks if check.learned_numbers)
     incidents = tx.incidents.matching(IncidentFilter(check_ids=ids)) if ids else []
-    return [promise for table in tables for promise in promises_of(table, incidents, watches, now=now).values()]
+    results = tx.results.latest(ids) if ids else {}
+    by_table = [promises_of(table, incidents, watches, results, now=now) for table in tables]
+    return [promise for promises in by_table for promise in promises.values()]

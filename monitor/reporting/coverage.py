@@ -9,6 +9,7 @@ from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import Coverage, UnobservedTable
 from monitor.reporting.period import Period
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASONS
+from monitor.summaries.promises import MeasuredPromise
 
 _SHOWN: Final = 5
 
@@ -19,7 +20,7 @@ def why_unknown(evidence: Evidence, period: Period, downtime: Downtime) -> Messa
     It is known where an incident is on record. Without one it is known (to be 0) only if a check had begun, if
     incidents of that time are still kept, and if some check could be evaluated.
     """
-    if downtime.n or downtime.n_occurred:  # one that ended as it began is in the second only
+    if downtime.is_reported:
         return None
     if not evidence.watching.had_begun(min(period.end, evidence.as_of)):
         return NOT_WATCHED
@@ -51,8 +52,13 @@ def coverage_of(evidence: Evidence, period: Period) -> Coverage:
         unobserved_more=max(0, len(unseen) - _SHOWN),
         without_owner=tuple(table.name for table in tables if evidence.owners[table.name] is None),
         without_checks=tuple(table.name for table in tables if not table.checks),
-        promises=tuple(sorted(evidence.promises, key=lambda promise: (-promise.share, promise.check_id))[:_SHOWN]),
+        promises=most_broken(evidence),
     )
+
+
+def most_broken(evidence: Evidence) -> tuple[MeasuredPromise, ...]:
+    """Return the few promises of learned limits that are shown, the most broken first."""
+    return tuple(sorted(evidence.promises, key=lambda promise: (-promise.share, promise.check_id))[:_SHOWN])
 
 
 def _worst_first(unseen: Mapping[str, Unobserved]) -> tuple[UnobservedTable, ...]:

@@ -197,6 +197,7 @@ class MethodNotes:
     """Notes on how the figures were computed.
 
     `unpriced_us` is downtime for which no rate was valid. `disclosure` counts incidents about a release at risk.
+    `powers`: what the learned limits of the promises shown would detect.
     """
 
     excluded: tuple[ExcludedIncidents, ...]
@@ -206,6 +207,7 @@ class MethodNotes:
     priced: bool
     unpriced_us: int
     disclosure: int
+    powers: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,12 +60,16 @@ class CertificateColumn:
 
 @dataclass(frozen=True, slots=True)
 class EarlierExport:
-    """Persons whom an earlier export and this one expose together; None where that cannot be computed."""
+    """Persons whom an earlier export and this one expose together; None where that cannot be computed.
+
+    `groups`: of which the rows that one has more than the other break a limit on sensitive values.
+    """
 
     name: str
     in_both: int | None
     exposed: int | None
     left_over: int | None
+    groups: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +122,16 @@ class Certificate:
         results = self.body["earlier"]
         if results is None:
             return None
-        words = ("persons_in_both", "persons_exposed", "persons_left_over")
-        return [EarlierExport(str(item["export"]), *(item.get(word) for word in words)) for item in results]
+        return [
+            EarlierExport(
+                str(item["export"]),
+                item.get("persons_in_both"),
+                item.get("persons_exposed"),
+                item.get("persons_left_over"),
+                sum(item.get("groups_by_difference", {}).values()),
+            )
+            for item in results
+        ]
 
     @property
     def exposed_by_all(self) -> int | None:

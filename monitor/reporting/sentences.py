@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from checks import Message
-from incidents import FoundBy, Incident, Lever
+from incidents import FoundBy, Lever
 from monitor.reporting.model import Coverage, Diagnosis, IncidentLine, MethodNotes, PartBar, PeriodReport, TrendBar
 from monitor.reporting.period import Period, Quarter, Week
 from monitor.reporting.words import FOUND_BY, NOT_WATCHED, PERIOD_WORDS, PeriodWords
@@ -188,20 +188,6 @@ _UNSURE: Final = Message(
 )
 
 
-def title_of(incident: Incident) -> Message:
-    """Return the title of an incident as a message; braces in one that a person wrote are no places."""
-    title = Message(incident.title, incident.title_values)
-    try:
-        str(title)
-    except (KeyError, ValueError, IndexError):  # values that do not fit its places: a title from elsewhere
-        return replace(title, text=_without_places(title.text), values={})
-    return title if title.values else replace(title, text=_without_places(title.text))
-
-
-def _without_places(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
-
-
 def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
     """Return what would shorten downtime most, first the recommendation, then how sure it is and what stands out."""
     advice, undetected = diagnosis.advice, diagnosis.undetected_share
@@ -294,7 +280,7 @@ def method_sentences(method: MethodNotes, currency: str, kind: type[Period]) -> 
     """Return how the figures are computed and what they exclude."""
     unit = PERIOD_WORDS[kind].unit
     definitions = (sentence.given(unit=unit) if "{unit}" in sentence.text else sentence for sentence in _DEFINITIONS)
-    return (*definitions, *_prices(method, currency), *_not_counted(method))
+    return (*definitions, *_prices(method, currency), *_not_counted(method), *method.powers)
 
 
 def _prices(method: MethodNotes, currency: str) -> Iterator[Message]:

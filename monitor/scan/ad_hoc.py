@@ -63,10 +63,8 @@ def check_data(
     """
     clock = SystemClock()
     started_at, started = clock.now(), clock.monotonic()
-    name = _name_of(data) if about.name is None else about.name
-    project = Project(_loaded(_values(data, checks, about, name)), clock)
-    spec = _spec(project.specs[_SOURCE], data, name, about)
-    targets = [replace(target, source=spec) for target in targets_of(project, [name])]
+    project, targets = _targets(data, checks, about, clock)
+    name = project.config.project
     _refuse_unrun(project, targets)
     results = Engine(clock, caller=caller).run(targets)
     return PassResult(
@@ -76,7 +74,29 @@ def check_data(
         duration_s=clock.monotonic() - started,
         results=results,
         fail_on=fail_on,
+        targets=targets,
     )
+
+
+def target_of(data: Any, about: AdHocTable) -> Target:
+    """Return a table without checks, which may be read several times: a stream is read into memory.
+
+    Raises:
+        ConfigError: the data is no table.
+    """
+    _, (target,) = _targets(data, (), about, SystemClock())
+    frames = target.source.frames or {}
+    kept = {name: frame.read_all() if hasattr(frame, "read_all") else frame for name, frame in frames.items()}
+    return replace(target, source=replace(target.source, frames=kept or None))
+
+
+def _targets(
+    data: Any, checks: Iterable[Any], about: AdHocTable, clock: SystemClock
+) -> tuple[Project, Sequence[Target]]:
+    name = _name_of(data) if about.name is None else about.name
+    project = Project(_loaded(_values(data, checks, about, name)), clock)
+    spec = _spec(project.specs[_SOURCE], data, name, about)
+    return project, [replace(target, source=spec) for target in targets_of(project, [name])]
 
 
 def _refuse_unrun(project: Project, targets: Sequence[Target]) -> None:
@@ -180,7 +200,7 @@ def _spec(spec: SourceSpec, data: Any, name: str, about: AdHocTable) -> SourceSp
 
 
 def _of_files(spec: SourceSpec, about: AdHocTable) -> SourceSpec:
-    from sources.files import table_files
+    from sources import table_files
 
     if about.references:
         message = "references go with frames; read the files first, or write a configuration"

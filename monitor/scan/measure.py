@@ -118,8 +118,14 @@ class _Run:
                 zones=self.plan.subject.zones,
                 loaded_at=self.plan.subject.loaded_at,
                 family=self.plan.subject.family,
+                k=self._least_people(check_id),
             )
         )
+
+    def _least_people(self, check_id: str) -> int:
+        people = self.plan.subject.people
+        column = dict(self.plan.subject.checks)[check_id].value_column
+        return people.k if people is not None and people.protects(column) else 0
 
     def _in_segments(self, check_id: str, check: Check, whole: Measurement) -> SegmentedMeasurement | Outcome:
         query, rows = self.segments[check_id]
@@ -271,7 +277,7 @@ class _Run:
                 self._run_segments(query)
 
     def _run_apart(self, asking: Sequence[str], run: Callable[[TablePlan, str], None]) -> None:
-        """Where the engine refused a statement of several checks, run each check's part of it, planned anew."""
+        """Where the engine refused a statement of several checks, run each check's part of it, planned again."""
         if len(asking) < 2 or not all(self._may_be_guiltless(check_id) for check_id in asking):
             return
         for check_id in asking:
@@ -284,7 +290,7 @@ class _Run:
                 run(part, check_id)
 
     def _may_be_guiltless(self, check_id: str) -> bool:
-        return self.failed[check_id].reason is UnknownReason.MISCONFIGURED
+        return self.failed[check_id].reason in {UnknownReason.MISCONFIGURED, UnknownReason.PERMISSION}
 
     def _run_query(self, query: PlannedQuery, keep: Callable[[str, str, Sequence[Mapping[str, Any]]], None]) -> None:
         asking = [check_id for check_id, _ in query.wanted_by if check_id not in self.failed]

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from checks import Check, CheckParameters, Severity
 from monitor.scan.planner import TablePlan, plan
 from monitor.scan.results import Subject
 from monitor.scan.sql_template import SqlTemplate
@@ -48,7 +49,7 @@ def plan_by_shape(subject: Subject, source: Source, spec: SourceSpec) -> TablePl
     if named_elsewhere or type(place) not in (ops.DatabaseTable, ops.UnboundTable):
         return plan(subject, source)
     ids = {f"{_STAND_IN} {number}": check_id for number, (check_id, _) in enumerate(subject.checks)}
-    checks = tuple(zip(ids, (check for _, check in subject.checks), strict=True))
+    checks = tuple(zip(ids, (_without_limits(check) for _, check in subject.checks), strict=True))
     general = replace(subject, name=_STAND_IN, relation=_STAND_IN, checks=checks)
     shape = PlanShape(spec, source.dialect, place.schema, place.namespace, general)
     text = repr(shape)
@@ -63,6 +64,13 @@ def plan_by_shape(subject: Subject, source: Source, spec: SourceSpec) -> TablePl
             oldest, *_ = _plans  # in one step: other threads add plans meanwhile
             _plans.pop(oldest, None)
     return plan(subject, source) if made[1] is None else naming.named(made[1], subject)
+
+
+def _without_limits(check: Check) -> Check:
+    """Return a check without what only its judgement looks at."""
+    if not isinstance(check, CheckParameters) or check.warn is not None:
+        return check
+    return check.model_copy(update={"id": None, "severity": Severity.ERROR, **dict.fromkeys(check.judged_only)})
 
 
 def _plan_of(shape: PlanShape, source: Source, place: Any, naming: _Naming) -> TablePlan | None:

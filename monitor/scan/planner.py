@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants, as_of
 from checks.classes.tables import ClassTables
 from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
-from monitor.scan.results import Subject, misconfigured
+from monitor.scan.results import Subject, explained, misconfigured, run_explained
 from monitor.scan.segment_query import SegmentPlanner, SegmentQuery
 from monitor.scan.sql_template import Placeholders, SqlTemplate
-from sources import Source, TableNotFound
+from sources import Source, TableNotFound, TimedOut, Unreachable
 from sources.expressions import ibis, ir
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from monitor.scan.incremental.parts import PartPlan
 
 FIGURE = "figure"
+T = TypeVar("T")
 _TYPES = {"i": "int64", "x": "float64", "t": "string"}
 
 
@@ -64,17 +66,19 @@ class ClassRequest:
 
 def union_queries(class_requests: Iterable[ClassRequest]) -> list[UnionQuery]:
     """Merge questions: one family for each set of quasi-identifiers of the same rows."""
-    groups: dict[tuple[object, frozenset[str]], list[ClassRequest]] = {}
+    groups: dict[tuple[object, ...], list[ClassRequest]] = {}
     for class_request in class_requests:
         rows = class_request.context.filtered.op()
-        groups.setdefault((rows, frozenset(class_request.question.quasi_identifiers)), []).append(class_request)
+        question = class_request.question
+        groups.setdefault((rows, frozenset(question.quasi_identifiers), question.person), []).append(class_request)
     return [_union_query(group) for group in groups.values()]
 
 
 def _union_query(group: Sequence[ClassRequest]) -> UnionQuery:
     sensitive = dict.fromkeys(column for class_request in group for column in class_request.question.sensitive)
     first = group[0]
-    tables = ClassTables(first.context.filtered, first.question.quasi_identifiers, tuple(sensitive))
+    names = first.question.quasi_identifiers
+    tables = ClassTables(first.context.filtered, names, tuple(sensitive), first.question.person)
     answers: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
     for class_request in group:
         answer = class_request.question.answer(tables)
@@ -181,15 +185,39 @@ def plan(subject: Subject, source: Source, *, table: ir.Table | None = None) -> 
         if problem is not None:
             return builder.plan(dict.fromkeys((check_id for check_id, _ in subject.checks), problem))
     for check_id, check in subject.checks:
-        try:
-            context = builder.context(check)
-            wants = check.wants(context) if check.sampling is None else _sampled(check, context)
-            if subject.is_past:
-                as_of.refuse(wants, check.refers_to)
-            builder.take(check_id, wants, context)
-        except (Misconfigured, TableNotFound) as error:
-            refused[check_id] = misconfigured(error)
-    return builder.plan(refused)
+        problem = _unless_refused(partial(builder.add, check_id, check))
+        if problem is not None:
+            refused[check_id] = problem
+    made = _unless_refused(partial(builder.plan, refused))
+    return made if isinstance(made, TablePlan) else _plan_without_unfit(subject, source, table, refused)
+
+
+def _unless_refused(job: Callable[[], T]) -> T | Outcome:
+    """Do a part of planning; return its result, or why the checks that it is about cannot be evaluated."""
+    return run_explained(job, _refusal, passes_on=(KeyboardInterrupt, Unreachable, TimedOut))
+
+
+def _refusal(error: BaseException) -> Outcome:
+    return (
+        misconfigured(error) if type(error) is TableNotFound or isinstance(error, Misconfigured) else explained(error)
+    )
+
+
+def _plan_without_unfit(
+    subject: Subject, source: Source, table: ir.Table | None, refused: Mapping[str, Outcome]
+) -> TablePlan:
+    """Plan the checks whose statements can be compiled; each that cannot is refused alone."""
+    unfit = dict(refused)
+    fitting = _PlanBuilder(subject, source, table)
+    for check_id, check in subject.checks:
+        alone = _PlanBuilder(replace(subject, checks=((check_id, check),)), source, table)
+        problem = refused.get(check_id) or _unless_refused(partial(alone.add, check_id, check))
+        made = _unless_refused(partial(alone.plan, {})) if problem is None else problem
+        if isinstance(made, Outcome):
+            unfit[check_id] = made
+        else:
+            fitting.add(check_id, check)
+    return fitting.plan(unfit)
 
 
 def _sampled(check: Check, context: Context) -> Wants:
@@ -240,6 +268,14 @@ class _PlanBuilder:
             from monitor.scan.incremental.part_planner import PartPlanner  # only where a table asks for it
 
             self._parts = PartPlanner(subject, source, self._table, self._holes)
+
+    def add(self, check_id: str, check: Check) -> None:
+        """Ask a check what it wants."""
+        context = self.context(check)
+        wants = check.wants(context) if check.sampling is None else _sampled(check, context)
+        if self._subject.is_past:
+            as_of.refuse(wants, check.refers_to)
+        self.take(check_id, wants, context)
 
     def take(self, check_id: str, wants: Wants, context: Context) -> None:
         check = dict(self._subject.checks)[check_id]
@@ -293,9 +329,16 @@ class _PlanBuilder:
         subject, source = self._subject, self._source
         return Context(self._table, source.dialect, self._holes.now, zones=subject.zones, loaded_at=subject.loaded_at)
 
-    def offending_keys(self, check: Check, *, limit: int) -> SqlTemplate | None:
-        keys = check.offending_keys(self.context(check))
-        return None if keys is None else self._holes.compile(keys.limit(limit))
+    def violations(self, check: Check, *, limit: int | None) -> SqlTemplate | None:
+        found = check.violations(self.context(check))
+        if found is None:
+            return None
+        if not isinstance(found, str):
+            return self._holes.compile(found if limit is None else found.limit(limit))
+        if limit is None:
+            return SqlTemplate(found)
+        select = select_sql(found, dialect=self._source.dialect)
+        return SqlTemplate(f"SELECT * FROM (\n{select}\n) AS q LIMIT {limit}")  # noqa: S608 - written by sqlglot
 
     def context(self, check: Check) -> Context:
         subject, source = self._subject, self._source
@@ -311,6 +354,7 @@ class _PlanBuilder:
             loaded_at=subject.loaded_at,
             frame_rows=subject.frame_rows,
             classified=subject.classified,
+            people=subject.people,
             references={name: source.table(subject.relations.get(name, name)) for name in check.refers_to},
         )
 
@@ -320,13 +364,13 @@ def _after_compiling(wants: Wants) -> Wants:
     return replace(wants, aggregates={}, queries={}, classes={}, statements={})
 
 
-def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> SqlTemplate | None:
-    """Return the statement that lists up to `limit` keys that break a check; None where the check is not about keys.
+def violations(subject: Subject, check: Check, source: Source, *, limit: int | None = None) -> SqlTemplate | None:
+    """Return the SELECT of the rows or keys that break a check; None where no row does. `limit`: of so many.
 
     Raises:
         Misconfigured, TableNotFound: the check does not fit the table.
     """
-    return _PlanBuilder(subject, source).offending_keys(check, limit=limit)
+    return _PlanBuilder(subject, source).violations(check, limit=limit)
 
 
 def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
@@ -359,7 +403,7 @@ def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[PlannedQuery, ...
     results = []
     for check_id, current_wants in wants.items():
         for name, text in current_wants.statements.items():
-            select = select_sql(text, dialect=dialect)  # parsed and written anew by sqlglot: one SELECT, nothing else
+            select = select_sql(text, dialect=dialect)  # parsed and written again by sqlglot: one SELECT, nothing else
             sql = f"SELECT count(*) AS n FROM (\n{select}\n) AS q"  # noqa: S608 - see above
             results.append(PlannedQuery(SqlTemplate(sql), ((check_id, name),)))
     return tuple(results)

@@ -42,9 +42,20 @@ from incidents import (
 )
 from monitor.config.project import Project, follows_warnings
 from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
-from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of
-from monitor.scan.segment_results import SegmentMemory, followed, is_of, judge_segments, watch_of_segment
-from store import IncidentFilter, Lease, ReadTransaction, Result, Run, Store, StoreError, WriteTransaction
+from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of, with_absence
+from monitor.scan.segment_results import SegmentMemory, is_of, judge_segments, remembered, watch_of_segment
+from store import (
+    IncidentFilter,
+    Lease,
+    Postponed,
+    Pruned,
+    ReadTransaction,
+    Result,
+    Run,
+    Store,
+    StoreError,
+    WriteTransaction,
+)
 
 if TYPE_CHECKING:
     from monitor.clock import Clock
@@ -150,7 +161,7 @@ def wanted_history(batch: Sequence[TableResult], memory: SegmentMemory) -> Mappi
         for item in looked.measured:
             if item.earlier is not None:
                 earlier = replace(item.earlier, left_out=looked.target.maintenance)
-                series = [item.check_id] if item.check.segments is None else followed(item, memory)
+                series = [item.check_id] if item.check.segments is None else remembered(item, memory)
                 wanted |= dict.fromkeys(series, (looked.started_at, earlier))
     return wanted
 
@@ -242,7 +253,7 @@ class _Recorder:
         decided: list[CheckResult] = []
         for run_id, looked, results in judged:
             runs.append(run := run_of(run_id, looked))
-            for result in results:
+            for result in with_absence(looked, results, self._watches):
                 gaps += self._gaps(looked, result)
                 facts += facts_of(run, result)
                 decided.append(self._decide(looked, result))
@@ -276,7 +287,8 @@ class _Recorder:
     def _step(self, looked: TableResult, result: CheckResult, outcome: Outcome) -> CheckResult:
         series = result.remembered_as
         step = step_of(self._watches.get(series), self._incidents.get(series), result, outcome, self._policy_of, looked)
-        self._watches[series] = step.watch
+        evaluated = outcome.reason is None and step.reason is not Reason.OUT_OF_ORDER
+        self._watches[series] = replace(step.watch, place=looked.target.place) if evaluated else step.watch
         for change in step.changes:
             self._write(series, change, looked.ended_at)
         if step.reason is Reason.WAITING_TO_OPEN:
@@ -398,3 +410,19 @@ def retire(project: Project, store: Store) -> int:
                 tx.incidents.append(incident, [ended], recorded_at=now, actor=AGENT)
                 closed += 1
     return closed
+
+
+def prune(project: Project, store: Store) -> Pruned | Postponed | None:
+    """Delete what is past its retention, if the clock is trusted; else return what waits, None if nothing does.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    storage, (monotonic, boot) = project.config.storage, project.clock.uptime()
+    return store.prune_if_trusted(
+        keep_measurements=storage.keep_measurements,
+        keep_incidents=storage.keep_incidents,
+        now=project.clock.now(),
+        monotonic=monotonic,
+        boot=boot,
+    )

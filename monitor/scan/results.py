@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from checks import (
@@ -21,15 +22,18 @@ from checks import (
     Measurement,
     Message,
     Outcome,
+    PeopleTable,
     SegmentedMeasurement,
     Severity,
     Status,
     UnknownReason,
     Zones,
+    judge_absence,
+    not_found,
     unknown,
 )
 from checks.classes.counts import ClosedPart, KnownCounts
-from incidents import Policy
+from incidents import Policy, Watch
 from sources import (
     NOTHING_TOLD,
     PermissionDenied,
@@ -38,6 +42,7 @@ from sources import (
     SourceError,
     SourceSpec,
     TableNotFound,
+    TableRemoved,
     TimedOut,
     Unreachable,
 )
@@ -48,8 +53,19 @@ if TYPE_CHECKING:
     from monitor.scan.private_question import PrivateQuestion
     from store import Run
 
+_SHARE_OF_RECORDING = 0.1
+_LONGEST_WAIT_S = 10.0
+
 PolicyOf: TypeAlias = Callable[[Check], Policy]
 """Returns when incidents of a check open and resolve."""
+
+
+def wait_for(cost_s: float, *, shortest_s: float) -> float:
+    """Return for how many seconds to collect results, at most 10, where the last batch took so many to be recorded.
+
+    Recording then takes a tenth of the time, whatever a busy machine makes of its price.
+    """
+    return min(max(shortest_s, cost_s * (1 / _SHARE_OF_RECORDING - 1)), _LONGEST_WAIT_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +100,7 @@ class Subject:
     """The most rows to hand to a Great Expectations expectation."""
     classified: Mapping[str, ColumnClass] = field(default_factory=dict)
     """The privacy classes of columns, where they are configured."""
+    people: PeopleTable | None = None
     family: int = 1
     """The number of values of the table with learned limits, whose false alarm rate holds for all of them together."""
     is_past: bool = False
@@ -139,6 +156,12 @@ class Target:
     maintenance: tuple[tuple[datetime, datetime], ...] = ()
     as_of: datetime | None = None
 
+    @property
+    def place(self) -> str:
+        """Return a digest of the address and relation that the configuration names, wherever its folder lies."""
+        address = replace(self.source, base=Path()).place
+        return blake2b(repr((address, self.subject.relation)).encode(), digest_size=8).hexdigest()
+
     def at(self, as_of: datetime) -> Self:
         """Return the target as it is seen at a past time."""
         return replace(self, subject=replace(self.subject, is_past=True), as_of=as_of)
@@ -148,8 +171,8 @@ REASONS: Mapping[type[SourceError], UnknownReason] = {
     Unreachable: UnknownReason.UNREACHABLE,
     PermissionDenied: UnknownReason.PERMISSION,
     TimedOut: UnknownReason.TIMEOUT,
-    TableNotFound: UnknownReason.MISCONFIGURED,
     QueryFailed: UnknownReason.MISCONFIGURED,
+    TableRemoved: UnknownReason.NO_DATA,
 }
 
 
@@ -237,6 +260,8 @@ class CheckResult:
     """The result that decides on the check itself where its segments are judged one by one: that of the others."""
     is_gone: bool = False
     """Whether it is about a segment with an open incident that has no rows any more."""
+    is_moved: bool = False
+    """Whether it worked in another place than the configuration names now."""
 
     @property
     def remembered_as(self) -> str:
@@ -251,8 +276,8 @@ OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5
 class PassResult:
     """The results of a pass; a failure below `fail_on` does not count for the exit code.
 
-    `problem` says why not all of it was remembered, None if it was. `retired`: incidents that were closed, since their
-    checks are no longer configured.
+    `problem`: why not all of it was remembered. `retired`: closed incidents of removed checks. `pruned`: by age.
+    `targets`: the tables, where no configuration names them.
     """
 
     project: str
@@ -263,6 +288,8 @@ class PassResult:
     fail_on: Severity = Severity.INFO
     problem: str | None = None
     retired: int = 0
+    pruned: str | None = None
+    targets: Sequence[Target] = field(default=(), repr=False, compare=False)
 
     @property
     def exit_code(self) -> int:
@@ -287,20 +314,15 @@ class PassResult:
 
 def not_evaluated(error: SourceError) -> Outcome:
     """Return the outcome of a check whose source answered with an error."""
-    return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
+    message = Message("{problem}", {"problem": str(error)})
+    if type(error) is TableNotFound:
+        return not_found(message)
+    return unknown(REASONS.get(type(error), UnknownReason.BUG), message)
 
 
 def misconfigured(error: Exception) -> Outcome:
     """Return the outcome of a check that does not fit its table."""
     return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
-
-
-def timed_out(query_timeout: timedelta) -> Outcome:
-    """Return the outcome of a check whose statement went on after its limit and could not be stopped."""
-    text = (
-        "no answer within {deadline:duration}, and the statement could not be stopped; see query_timeout of the source"
-    )
-    return unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": query_timeout.total_seconds()}))
 
 
 def unscanned(target: Target, outcome: Outcome, now: datetime) -> TableResult:
@@ -321,10 +343,9 @@ E = TypeVar("E")
 def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] = ()) -> T | Outcome:
     """Do a job; return its result, or the outcome that says why there is none.
 
-    An error of a source is what the source said; any other is a bug, told by its class only, since its text may hold
-    data. `passes_on` are errors that are none of the job's: Ctrl-C, where the job runs in the main thread.
+    `passes_on` are errors that are none of the job's: Ctrl-C, where the job runs in the main thread.
     """
-    return run_explained(job, _explained, passes_on=passes_on)
+    return run_explained(job, explained, passes_on=passes_on)
 
 
 def run_explained(
@@ -342,11 +363,13 @@ def run_explained(
         return explain(error)
 
 
-def _explained(error: BaseException) -> Outcome:
+def explained(error: BaseException) -> Outcome:
+    """Return what a source said, or a bug, named by its class only since its text may hold data."""
     if isinstance(error, SourceError):
         return not_evaluated(error)
-    text = "internal error ({error}); please report it"
-    return unknown(UnknownReason.BUG, Message(text, {"error": type(error).__name__}))
+    return unknown(
+        UnknownReason.BUG, Message("internal error ({error}); please report it", {"error": type(error).__name__})
+    )
 
 
 def targets_of(project: Project, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
@@ -356,19 +379,10 @@ def targets_of(project: Project, chosen: Mapping[str, Collection[str]] | Iterabl
 
 
 def _lookback(table: Table, spec: SourceSpec) -> Lookback | None:
-    asked = table.incremental
-    if asked is None:
+    if (asked := table.incremental) is None:
         return None
     full = timedelta(days={"daily": 1, "weekly": 7, "monthly": 30}[asked.full])
-    return Lookback(asked.column, asked.lookback, full, len(table.own_checks), _place_of(spec))
-
-
-def _place_of(spec: SourceSpec) -> str:
-    """Return where the tables of a source lie, without the credentials of an address."""
-    catalogue = None if spec.iceberg is None else spec.iceberg.uri
-    address = urlsplit(spec.url or spec.spark or catalogue or "")
-    server = (address.scheme, address.netloc.rpartition("@")[2], address.path.partition(";")[0])
-    return repr((server, str(spec.base), spec.files, spec.delta, spec.iceberg, spec.table))
+    return Lookback(asked.column, asked.lookback, full, len(table.own_checks), spec.place)
 
 
 def _target(project: Project, table: Table, only: Collection[str] | None) -> Target:
@@ -376,16 +390,17 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
     checks = [check for check in table.own_checks if only is None or check.name in only]
     source = config.sources[table.source]
     names = project.relations[table.source]
-    referred = [name for check in checks for name in check.refers_to if name in names]
     subject = Subject(
         name=table.name,
         relation=table.table or table.name,
         checks=tuple((table.check_id(check), check) for check in checks),
         zones=Zones(source.timezone, table.timezones, calendar=config.timezone),
         loaded_at=table.loaded_at,
-        relations={name: names[name] for name in referred},  # not of the whole source: it goes to the workers
+        # not of the whole source: it goes to the workers
+        relations={name: names[name] for check in checks for name in check.refers_to if name in names},
         frame_rows=source.expectation_rows,
         classified=table.columns,
+        people=project.people_tables.get(table.name),
         family=max(1, sum(check.learned_numbers for check in table.checks)),
         incremental=_lookback(table, project.specs[table.source]),
     )
@@ -398,3 +413,22 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
             work.span(config.timezone) for work in config.maintenance if work.concerns(table.name, table.domain)
         ),
     )
+
+
+def with_absence(
+    looked: TableResult, results: Iterable[CheckResult], watches: Mapping[str, Watch]
+) -> Iterable[CheckResult]:
+    """Yield the results of a table; one that an earlier run found where it is not now fails the checks about that.
+
+    A table that no run has found in this place may be a mistake in the configuration.
+    """
+    place = looked.target.place
+    for result in results:
+        watch = watches.get(result.check_id)
+        if watch is None or not watch.recent:
+            yield result
+        elif watch.place not in {None, place}:
+            yield replace(result, is_moved=True)
+        else:
+            since = watch.last_pass_ended_at or watch.monitored_since
+            yield replace(result, outcome=judge_absence(result.check, result.outcome, since))

@@ -13,10 +13,10 @@ from monitor.config.project import Project
 from monitor.config.selector import Selection
 from monitor.scan.incremental import KeyProvider, with_count_states
 from monitor.scan.planner import TablePlan
-from monitor.scan.recorder import judge_only, record_results, retire
+from monitor.scan.recorder import judge_only, prune, record_results, retire
 from monitor.scan.results import CheckResult, PassResult, PolicyOf, Subject, Target, targets_of
 from monitor.scan.scanner import scan_sources
-from store import Store, StoreError
+from store import Postponed, Store, StoreError
 
 
 class ResultsNotStored(StoreError):
@@ -95,6 +95,7 @@ def run_checks(
     started_at, started = clock.now(), clock.monotonic()
     retired = 0 if store is None else retire(project, store)
     problem: str | None
+    pruned: str | None = None
     try:
         results = Engine(clock, store, project.policy_of, key=project.signature_key, caller=caller).run(
             targets_of(project, selection.tables), on_table
@@ -102,7 +103,7 @@ def run_checks(
     except ResultsNotStored as error:
         results, problem = error.results, f"not all results were stored: {error}"
     else:
-        problem = _prune(project, store) if store is not None else None
+        problem, pruned = _prune(project, store) if store is not None else (None, None)
     return PassResult(
         project=project.config.project,
         run_id=secrets.token_hex(12),
@@ -112,6 +113,7 @@ def run_checks(
         fail_on=fail_on,
         problem=problem,
         retired=retired,
+        pruned=pruned,
     )
 
 
@@ -138,13 +140,12 @@ def check_past(
     )
 
 
-def _prune(project: Project, store: Store) -> str | None:
-    """Forget what is older than it has to be kept; say so where that failed."""
-    storage = project.config.storage
+def _prune(project: Project, store: Store) -> tuple[str | None, str | None]:
+    """Delete what is past its retention; return the problem, and what was deleted or waits."""
     try:
-        store.prune(
-            keep_measurements=storage.keep_measurements, keep_incidents=storage.keep_incidents, now=project.clock.now()
-        )
+        result = prune(project, store)
     except StoreError as error:
-        return f"results were stored, but old data was not deleted: {error}"
-    return None
+        return f"results were stored, but old data was not deleted: {error}", None
+    if isinstance(result, Postponed):
+        return None, result.text if result.is_news else None
+    return None, f"deleted by age: {result.text}" if result is not None and result.text else None

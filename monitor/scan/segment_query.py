@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from operator import or_
 from secrets import token_bytes
 from typing import Any, Final
@@ -26,6 +25,8 @@ from checks import (
     is_listed,
     segment_kind,
 )
+from checks.classes.few_people import GROUP, people_counts
+from checks.parameters.columns import joined
 from checks.risk.signatures import LEAST_KEY, Signer
 from monitor.scan.results import CountState, Subject
 from monitor.scan.sql_template import Placeholders, SqlTemplate
@@ -66,13 +67,18 @@ class SegmentQuery:
             key = names.key(values)
             measured = {name: row[label] for name, label in columns.items()}
             if key in listed or measured.get("rows") or check.judges_empty:
-                title = names.title(key, values, is_listed=key in listed)
+                title = names.title(key, values, is_listed=key in listed, rows=_size(row))
                 segments[key] = Segment(key, title, key in listed, measured)
         for key in listed.keys() - segments.keys():
-            title = names.title(key, listed[key], is_listed=True)
+            title = names.title(key, listed[key], is_listed=True, rows=0)
             segments[key] = Segment(key, title, is_listed=True, values=_no_rows(columns))
         ordered = sorted(segments.values(), key=lambda segment: not segment.is_listed)
         return SegmentedMeasurement(whole, tuple(ordered), is_cut=len(rows) > MOST_SEGMENTS)
+
+
+def _size(row: Mapping[str, Any]) -> int:
+    """Return the rows of a segment, or its people where they are fewer."""
+    return min(int(row[name]) for name in row if name == _SIZE or name.startswith(GROUP))
 
 
 def _no_rows(columns: Mapping[str, str]) -> Mapping[str, Any]:
@@ -91,7 +97,8 @@ def names_of(subject: Subject, check: Check, query: SegmentQuery, keeper: CountS
     key = _EPHEMERAL_KEY if keeper is None else keeper.key
     if keeper is not None and (keeper.problem is not None or len(key) < LEAST_KEY):
         raise Misconfigured(keeper.problem or "there is no key for the names of segments")
-    return SegmentNames(subject.name, check.segments, query.kinds, Signer(key, "segment").signature)
+    sign = Signer(key, "segment").signature
+    return SegmentNames(subject.name, check.segments, query.kinds, sign, subject.people)
 
 
 class SegmentPlanner:
@@ -135,9 +142,10 @@ class SegmentPlanner:
         aggregates, columns = fused
         pairs = [(context, check.segments) for _, _, context, check in asking if check.segments is not None]
         listed = [which for context, by in pairs if (which := is_listed(context, by)) is not None]
-        first = {_LISTED: table.count(where=reduce(or_, listed))} if listed else {}
+        first = {_LISTED: table.count(where=joined(or_, listed))} if listed else {}
         keys = {f"k{place}": table[name] for place, name in enumerate(names)}
-        groups = table.group_by(**keys).aggregate(**{_SIZE: table.count()}, **first, **aggregates)
+        sizes = {_SIZE: table.count(), **people_counts(asking[0][2], None)}
+        groups = table.group_by(**keys).aggregate(**sizes, **first, **aggregates)
         order = [*([ibis.desc(_LISTED)] if first else []), ibis.desc(_SIZE), *keys]
         statement = groups.order_by(order).limit(MOST_SEGMENTS + 1)
         return SegmentQuery(holes.compile(statement), {name: self._kinds[name] for name in names}, columns)

@@ -102,8 +102,21 @@ def followed(item: CheckMeasurement, memory: SegmentMemory) -> Mapping[str, Segm
     named = {series_of(item.check_id, segment.key): segment for segment in item.answer.segments}
     first = [name for name, segment in named.items() if segment.is_listed]
     first += [name for name in named if name in memory.watches]
-    order = dict.fromkeys([*first, *(named if item.earlier is not None else ())])
+    order = dict.fromkeys([*first, *(named if _compares(item) else ())])
     return {name: named[name] for name in list(order)[: item.check.segments.most]}
+
+
+def _compares(item: CheckMeasurement) -> bool:
+    return item.earlier is not None and item.earlier.compares
+
+
+def remembered(item: CheckMeasurement, memory: SegmentMemory) -> Collection[str]:
+    """Return the series of the segments whose earlier measurements are wanted."""
+    compared = followed(item, memory)
+    if item.earlier is None or not item.earlier.last_shown or not isinstance(item.answer, SegmentedMeasurement):
+        return compared
+    named = (series_of(item.check_id, segment.key) for segment in item.answer.segments)
+    return dict.fromkeys([*compared, *(name for name in named if name in memory.watches)])
 
 
 def judge_segments(
@@ -122,13 +135,15 @@ def judge_segments(
     outcomes: dict[str, tuple[Segment, Outcome]] = {}
     for segment in measured.segments:
         name = series_of(item.check_id, segment.key)
-        past = history.get(name, ()) if name in compared else ()
+        past = history.get(name, ())
+        if past is not None and name not in compared:
+            past = [measurement for measurement in past if measurement.last_shown]
         outcome = judge(item.check, measured.of(segment), past)
-        if item.earlier is not None and name not in compared and outcome.reason is UnknownReason.NO_DATA:
+        if _compares(item) and name not in compared and outcome.reason is UnknownReason.NO_DATA:
             outcome = replace(_NOT_FOLLOWED, observed=outcome.observed)
         outcomes[name] = segment, replace(outcome, message=outcome.message.about(segment.title))
     lasting = memory.lasting.get(item.check_id, {})
-    tracked = _tracked(outcomes, compared if item.earlier is not None else {}, memory, lasting, most=by.most)
+    tracked = _tracked(outcomes, compared if _compares(item) else {}, memory, lasting, most=by.most)
     gone = {name: incident for name, incident in lasting.items() if name not in outcomes}
     return replace(
         result,

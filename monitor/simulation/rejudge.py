@@ -16,13 +16,6 @@ from incidents import ResultTrack
 from incidents.result_tracks import ABSENT, FAILED, PASSED, UNKNOWN, WARNED
 from monitor.summaries.check_numbers import CheckNumber
 
-_SHARES: Final[Mapping[str, str]] = {
-    "accepted_values": "violations",
-    "foreign_key": "orphans",
-    "functional_dependency": "violations",
-    "pattern": "violations",
-    "range": "violations",
-}
 _LEAVES: Final = frozenset(
     {"severity", "open_on", "open_after", "resolve_after", "confirm", "why", "runbook", "id", "warn"}
 )
@@ -84,10 +77,10 @@ def _holds(check: Check, observed: Mapping[str, Any]) -> bool | None:
 
 
 def _numbers(check: Check, observed: Mapping[str, Any]) -> Iterator[_Bounded]:
-    key = _SHARES.get(check.type)
-    if key is not None or check.type == "not_null":
-        yield from _shares(check, observed, key or "nulls")
-    elif check.type in {"volume", "metric", "sql", "freshness"}:
+    number = check.main_number
+    if number is not None and number.again == "share":
+        yield from _shares(check, observed, number.key)
+    elif number is not None and number.again == "number":
         yield from _number(check, observed)
 
 

@@ -1,20 +1,15 @@
-"""Read a source's catalogue: names, declared keys, and the column that may say when rows came."""
+"""Read a source's catalogue: names, declared keys, and declared references."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from checks import Outcome
+from monitor.scan.results import run_guarded
 from sources import Source, SourceError, SourceSpec, open_source
-from sources.expressions import dt
-
-_MOST_TABLES: Final = 200
-_ARRIVAL_NAMES: Final = ("loaded", "ingested", "inserted", "updated", "modified", "created")
-_OTHER_TIMES: Final = re.compile("birth|born|dob|hire|expir|due|valid|until|deadline|end", re.IGNORECASE)
-"""Names of times that are not those at which something happened and was recorded."""
 
 _KEYS: Final[Mapping[str, str]] = {
     "sqlite": (
@@ -42,6 +37,40 @@ _KEYS: Final[Mapping[str, str]] = {
 }
 
 
+_REFERENCES: Final[Mapping[str, str]] = {
+    "sqlite": (
+        'SELECT t.name AS tab, f.id AS number, f."from" AS col, f."table" AS other, f."to" AS target '
+        "FROM pragma_table_list() AS t, pragma_foreign_key_list(t.name) AS f "
+        "WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, f.id, f.seq"
+    ),
+    "duckdb": (
+        "SELECT table_name AS tab, constraint_index AS number, unnest(constraint_column_names) AS col, "
+        "referenced_table AS other, unnest(referenced_column_names) AS target "
+        "FROM duckdb_constraints() WHERE constraint_type = 'FOREIGN KEY'"
+    ),
+    "mysql": (
+        "SELECT IF(table_schema = DATABASE(), table_name, CONCAT(table_schema, '.', table_name)) AS tab, "
+        "constraint_name AS number, column_name AS col, IF(referenced_table_schema = DATABASE(), "
+        "referenced_table_name, CONCAT(referenced_table_schema, '.', referenced_table_name)) AS other, "
+        "referenced_column_name AS target FROM information_schema.key_column_usage "
+        "WHERE referenced_table_name IS NOT NULL ORDER BY table_schema, table_name, constraint_name, ordinal_position"
+    ),
+    "postgres": (
+        "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text "
+        "ELSE n.nspname || '.' || c.relname END AS tab, k.oid::text AS number, a.attname AS col, "
+        "CASE WHEN pg_catalog.pg_table_is_visible(r.oid) THEN r.relname::text "
+        "ELSE m.nspname || '.' || r.relname END AS other, b.attname AS target "
+        "FROM pg_catalog.pg_constraint k "
+        "JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_catalog.pg_class r ON r.oid = k.confrelid JOIN pg_catalog.pg_namespace m ON m.oid = r.relnamespace "
+        "CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS u(own, target, place) "
+        "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = u.own "
+        "JOIN pg_catalog.pg_attribute b ON b.attrelid = r.oid AND b.attnum = u.target "
+        "WHERE k.contype = 'f' ORDER BY n.nspname, c.relname, k.oid, u.place"
+    ),
+}
+
+
 _READABLE: Final[Mapping[str, str]] = {
     "postgres": (
         "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text "
@@ -56,20 +85,30 @@ _READABLE: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredReference:
+    """A foreign key that the catalogue declares: the columns, and the table and columns that they refer to."""
+
+    columns: tuple[str, ...]
+    table: str
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TableEntry:
     """A table of the catalogue: its declared key (empty without one), and its columns that may be read, None for all.
 
-    `problem` says why its columns cannot be read.
+    `problem` says why its columns cannot be read. `references`: its declared foreign keys.
     """
 
     name: str
     key: tuple[str, ...] = ()
     columns: frozenset[str] | None = None
     problem: str | None = None
+    references: tuple[DeclaredReference, ...] = ()
 
 
 def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> Sequence[TableEntry]:
-    """Return the tables of a source, at most 200 that can be read, in the order of their names, or `only` some.
+    """Return the tables of a source in the order of their names, or `only` some.
 
     Only the catalogue is read. Tables that the account may not read come with the reason.
 
@@ -78,12 +117,16 @@ def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> 
     """
     with open_source(spec) as source:
         keys, readable = _declared_keys(source), _readable(source)
+        references = _declared_references(source, keys)
         names = [name for name in source.tables() if only is None or name in only]
-        allowed = [name for name in names if readable is None or name in readable][:_MOST_TABLES]
+        allowed = [name for name in names if readable is None or name in readable]
         refused = [name for name in names if readable is not None and name not in readable]
         right = "expected the right to SELECT, and to use the schema"
         return [
-            *(_look_at(source, name, keys, None if readable is None else readable[name]) for name in allowed),
+            *(
+                _look_at(source, TableEntry(name, keys.get(name, ()), references=references.get(name, ())), readable)
+                for name in allowed
+            ),
             *(
                 TableEntry(name, problem=f"source '{spec.name}': the user may not read table '{name}'; {right}")
                 for name in refused
@@ -92,17 +135,33 @@ def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> 
 
 
 def _declared_keys(source: Source) -> Mapping[str, tuple[str, ...]]:
-    question = _KEYS.get(source.dialect)
-    if question is None:
-        return {}
-    try:
-        rows = source.fetch(question)
-    except SourceError:
-        return {}  # an engine that hides its constraints declares none
     keys: dict[str, tuple[str, ...]] = {}
-    for row in rows:
+    for row in _constraints(source, _KEYS):
         keys[row["tab"]] = (*keys.get(row["tab"], ()), row["col"])
     return keys
+
+
+def _constraints(source: Source, questions: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
+    try:
+        return source.fetch(questions[source.dialect]) if source.dialect in questions else ()
+    except SourceError:
+        return ()  # an engine that hides its constraints declares none
+
+
+def _declared_references(
+    source: Source, keys: Mapping[str, tuple[str, ...]]
+) -> Mapping[str, tuple[DeclaredReference, ...]]:
+    """Return the declared foreign keys by table; one that names no columns refers to the key of its table."""
+    parts: dict[tuple[str, Any], list[Mapping[str, Any]]] = {}
+    for row in _constraints(source, _REFERENCES):
+        parts.setdefault((row["tab"], row["number"]), []).append(row)
+    references: dict[str, tuple[DeclaredReference, ...]] = {}
+    for (table, _), rows in parts.items():
+        columns, other = tuple(row["col"] for row in rows), rows[0]["other"]
+        targets = keys.get(other, ()) if rows[0]["target"] is None else tuple(row["target"] for row in rows)
+        if len(targets) == len(columns):
+            references[table] = (*references.get(table, ()), DeclaredReference(columns, other, targets))
+    return references
 
 
 def _readable(source: Source) -> Mapping[str, AbstractSet[str]] | None:
@@ -116,31 +175,15 @@ def _readable(source: Source) -> Mapping[str, AbstractSet[str]] | None:
     return columns
 
 
-def _look_at(
-    source: Source, name: str, keys: Mapping[str, tuple[str, ...]], readable: AbstractSet[str] | None
-) -> TableEntry:
-    try:
-        columns = source.table(name).schema()
-    except SourceError as error:
-        return TableEntry(name, problem=str(error))
-    visible = [column for column in columns if readable is None or column in readable]
-    key = keys.get(name, ())
-    return TableEntry(name, key if set(key) <= set(visible) else (), None if readable is None else frozenset(visible))
-
-
-def is_arrival_name(column: str) -> bool:
-    """Check whether a column is called as those that tell when a row came."""
-    return any(word in column.lower() for word in _ARRIVAL_NAMES)
-
-
-def arrival_column(columns: Mapping[str, dt.DataType]) -> str | None:
-    """Choose the column that most probably tells when a row came: by its name first, else the first time there is."""
-    times = [name for name, kind in columns.items() if kind.is_timestamp() and not _OTHER_TIMES.search(name)]
-    named = [
-        name for word in _ARRIVAL_NAMES for name in columns if word in name.lower() and _may_be_time(columns[name])
-    ]
-    return next(iter([*(name for name in named if name in times), *named, *times]), None)
-
-
-def _may_be_time(kind: dt.DataType) -> bool:
-    return bool(kind.is_timestamp() or kind.is_date() or kind.is_string())
+def _look_at(source: Source, entry: TableEntry, readable: Mapping[str, AbstractSet[str]] | None) -> TableEntry:
+    """Return an entry with the columns that may be read, and of its keys those that may be."""
+    columns = run_guarded(lambda: source.table(entry.name).schema(), passes_on=(KeyboardInterrupt,))
+    if isinstance(columns, Outcome):
+        return TableEntry(entry.name, problem=str(columns.message))
+    visible = frozenset(column for column in columns if readable is None or column in readable[entry.name])
+    return replace(
+        entry,
+        key=entry.key if visible.issuperset(entry.key) else (),
+        columns=None if readable is None else visible,
+        references=tuple(item for item in entry.references if visible.issuperset(item.columns)),
+    )

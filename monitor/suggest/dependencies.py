@@ -21,11 +21,11 @@ from monitor.suggest.profile import (
     ColumnStatistics,
     TableStatistics,
     distinct_sets,
-    sample,
+    sampled_share,
 )
 from monitor.suggest.proposal import ENOUGH_ROWS, ENOUGH_WITH_NAME, Confidence, Proposal, breaks_at_most, is_identifier
-from sources import Source
-from sources.expressions import ibis, ir
+from monitor.suggest.statements import TableStatements
+from sources.expressions import ir
 
 _MOST_COLUMNS: Final = 16
 """Columns of which pairs are made: 120 pairs."""
@@ -36,6 +36,7 @@ _MOST_CONTRADICTIONS: Final = 0.05
 """Share of rows up to which those that contradict may be faults."""
 _OF_CHANCE: Final = 0.1
 """The same, of the contradictions that independent columns would show."""
+_FIGURES: Final = ("rows", "groups", "repeated", "violations")
 _TRIED_FOR_EACH: Final = 3
 """Columns of which each is tried to decide a column; one is proposed."""
 
@@ -61,7 +62,7 @@ class _Evidence:
         return expected >= ENOUGH_WITH_NAME and few
 
 
-def functional_dependencies(table: TableStatistics, source: Source, relation: str) -> Iterator[Proposal]:
+def functional_dependencies(table: TableStatistics, statements: TableStatements) -> Iterator[Proposal]:
     """Yield for each column that another one decides, in all rows of a sample or nearly all, the best such column.
 
     Raises:
@@ -69,8 +70,8 @@ def functional_dependencies(table: TableStatistics, source: Source, relation: st
     """
     columns = [column for column in table.columns if _may_take_part(column)]
     columns = sorted(columns, key=lambda column: not _may_decide(column))[:_MOST_COLUMNS]
-    tried = list(_candidates(table, columns, source, relation))
-    evidence = _evidence(table, tried, source, relation) if tried else []
+    tried = list(_candidates(table, columns, statements))
+    evidence = _evidence(table, tried, statements) if tried else []
     supported = [
         (decides, decided, counts)
         for (decides, decided), counts in zip(tried, evidence, strict=True)
@@ -94,7 +95,7 @@ def _may_decide(column: ColumnStatistics) -> bool:
 
 
 def _candidates(
-    table: TableStatistics, columns: Sequence[ColumnStatistics], source: Source, relation: str
+    table: TableStatistics, columns: Sequence[ColumnStatistics], statements: TableStatements
 ) -> Iterator[tuple[ColumnStatistics, ColumnStatistics]]:
     """Yield the pairs that distinct values leave, by the column that is decided, the best of each first."""
     pairs = [
@@ -102,17 +103,17 @@ def _candidates(
         for decides, decided in permutations(columns, 2)
         if _may_decide(decides) and _chance(decided) and decided.distinct <= 2 * decides.distinct
     ]
-    sets = sorted({tuple(sorted((first.name, second.name))) for first, second in pairs})
-    if not sets:
+    if not pairs:
         return
-    single = sorted({name for names in sets for name in names})
-    counts = distinct_sets(source, relation, table.rows, [*((name,) for name in single), *sets], most=_MOST_ROWS)
-    distinct = dict(zip([*((name,) for name in single), *sets], counts, strict=True))
+    sets = {tuple(sorted((first.name, second.name))) for first, second in pairs}
+    if table.rows > _MOST_ROWS:  # else the distinct values of single columns are those of the table
+        sets |= {(decides.name,) for decides, _ in pairs}
+    by_name, ordered = {column.name: column for column in columns}, sorted(sets)
+    counts = distinct_sets(statements, table, [[by_name[name] for name in own] for own in ordered], most=_MOST_ROWS)
+    distinct = dict(zip(ordered, counts, strict=True))
     for decided in columns:
         possible = [
-            decides
-            for decides, other in pairs
-            if other is decided and _is_possible(distinct, decides.name, decided.name)
+            decides for decides, other in pairs if other is decided and _is_possible(distinct, decides, decided)
         ]
         possible.sort(key=lambda column: (not is_identifier(column.name), column.distinct))
         yield from ((decides, decided) for decides in possible[:_TRIED_FOR_EACH])
@@ -124,41 +125,38 @@ def _chance(column: ColumnStatistics) -> float:
     return 1 - column.alike / pairs if pairs else 0.0
 
 
-def _is_possible(distinct: Mapping[tuple[str, ...], tuple[int, int]], decides: str, decided: str) -> bool:
-    first, second = sorted((decides, decided))
+def _is_possible(
+    distinct: Mapping[tuple[str, ...], tuple[int, int]], decides: ColumnStatistics, decided: ColumnStatistics
+) -> bool:
+    first, second = sorted((decides.name, decided.name))
     rows, pairs = distinct[first, second]
-    return pairs - distinct[decides,][1] <= _MOST_CONTRADICTIONS * rows
+    _, groups = distinct.get((decides.name,), (decides.filled, decides.distinct))
+    return pairs - groups <= _MOST_CONTRADICTIONS * rows
 
 
 def _evidence(
-    table: TableStatistics,
-    pairs: Sequence[tuple[ColumnStatistics, ColumnStatistics]],
-    source: Source,
-    relation: str,
+    table: TableStatistics, pairs: Sequence[tuple[ColumnStatistics, ColumnStatistics]], statements: TableStatements
 ) -> Sequence[_Evidence]:
-    rows = sample(source.table(relation), table.rows, EXACT_ROWS)
-    parts = [_counts(rows, at, decides.name, decided.name) for at, (decides, decided) in enumerate(pairs)]
-    answer = source.fetch(source.compile(ibis.union(*parts, distinct=False) if len(parts) > 1 else parts[0]))
+    parts = [statements.part("dependency", (decides.name, decided.name), _counts) for decides, decided in pairs]
+    answer = statements.answers(parts, sampled_share(table.rows, EXACT_ROWS))
     by_place = {int(row["place"]): row for row in answer}
-    names = ("rows", "groups", "repeated", "violations")
-    return [_Evidence(*(int(by_place[at][name] or 0) for name in names)) for at in range(len(pairs))]
+    return [_Evidence(*(int(by_place[at][name] or 0) for name in _FIGURES)) for at in range(len(pairs))]
 
 
-def _counts(rows: ir.Table, place: int, decides: str, decided: str) -> ir.Table:
+def _counts(rows: ir.Table, decides: str, decided: str) -> ir.Table:
     """Return one row about a pair of columns: groups by the values of one, and how the values of the other agree."""
     narrow = rows.select(decides=rows[decides], decided=rows[decided])
     narrow = narrow.filter(narrow["decides"].notnull(), narrow["decided"].notnull())
     pairs = narrow.group_by(["decides", "decided"]).aggregate(n=narrow.count())
     n = pairs["n"]
     groups = pairs.group_by("decides").aggregate(size=n.sum().cast("int64"), most=n.max().cast("int64"))
-    figures = {
-        "rows": groups["size"].sum(),
-        "groups": groups.count(),
-        "repeated": (groups["size"] > 1).sum(),
-        "violations": (groups["size"] - groups["most"]).sum(),
-    }
-    counts = groups.aggregate(**{name: figure.cast("int64") for name, figure in figures.items()})
-    return counts.select(ibis.literal(place).name("place"), *figures)
+    figures = (
+        groups["size"].sum(),
+        groups.count(),
+        (groups["size"] > 1).sum(),
+        (groups["size"] - groups["most"]).sum(),
+    )
+    return groups.aggregate(**{name: figure.cast("int64") for name, figure in zip(_FIGURES, figures, strict=True)})
 
 
 def _proposal(decides: ColumnStatistics, decided: ColumnStatistics, counts: _Evidence) -> Proposal:

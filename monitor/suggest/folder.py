@@ -1,5 +1,6 @@
 """Find the tables that the files of a folder hold."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
@@ -11,6 +12,7 @@ from sources import delta_tables
 
 DATABASES: Final[Mapping[str, str]] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
 _DATA: Final = (".parquet", ".csv")
+_LIBRARIES: Final = frozenset({"node_modules", "site-packages"})
 
 
 class FolderFiles(NamedTuple):
@@ -27,7 +29,10 @@ class FolderFiles(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The files and folders of a folder that can be tables; names that begin with `.` or `_` are left out."""
+    """The files and folders of a folder that can be tables.
+
+    Names that begin with `.` or `_`, and libraries, are left out.
+    """
 
     path: Path
     names: Sequence[str]
@@ -39,7 +44,7 @@ class Folder:
         Raises:
             OSError: it may not be read.
         """
-        return cls(path, sorted(item.name for item in path.iterdir() if item.name[0] not in "._"))
+        return cls(path, sorted(item.name for item in path.iterdir() if not _is_left_out(item.name)))
 
     @property
     def databases(self) -> Sequence[str]:
@@ -97,3 +102,22 @@ class Folder:
         for name in self.names:
             if "=" in name and (self.path / name).is_dir() and any((self.path / name).rglob(f"*{ending}")):
                 yield name
+
+
+def count_data(path: Path) -> tuple[int, str | None]:
+    """Count the files of data and the databases in and below a folder, and return the path of the first, from it.
+
+    What `Folder` leaves out is not counted.
+    """
+    count, first = 0, None
+    for place, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not _is_left_out(name))
+        data = sorted(name for name in names if name.endswith((*_DATA, *DATABASES)) and not _is_left_out(name))
+        count += len(data)
+        if data and first is None:
+            first = os.path.relpath(Path(place, data[0]), path)
+    return count, first
+
+
+def _is_left_out(name: str) -> bool:
+    return name[0] in "._" or name in _LIBRARIES

@@ -23,7 +23,7 @@ from monitor.suggest.proposal import (
     is_identifier,
     is_unique_by_name,
 )
-from sources import Source
+from monitor.suggest.statements import TableStatements
 
 _NEARLY: Final = 0.99
 """Distinct values per row from which on a column that is called as identifiers are may be a key with a fault."""
@@ -58,12 +58,12 @@ def single_keys(table: TableStatistics, declared: Sequence[str]) -> Iterator[Pro
         elif is_unique_by_name(column.name) or column.filled >= ENOUGH_ROWS:
             check = {"type": "unique", "columns": [column.name]}
             at_most = breaks_at_most(column.filled)
-            yield Proposal(
-                "unique", (column.name,), _why(table, column), _confidence(table, column), check, breaks_at_most=at_most
-            )
+            # a part of a declared key of several columns is meant to repeat
+            sure = Confidence.LOW if column.name in declared else _confidence(table, column)
+            yield Proposal("unique", (column.name,), _why(table, column), sure, check, breaks_at_most=at_most)
 
 
-def composite_keys(table: TableStatistics, source: Source, relation: str) -> Iterator[Proposal]:
+def composite_keys(table: TableStatistics, statements: TableStatements) -> Iterator[Proposal]:
     """Yield sets of two columns that no two rows share, else of three; counted in the sample.
 
     Raises:
@@ -74,14 +74,14 @@ def composite_keys(table: TableStatistics, source: Source, relation: str) -> Ite
     columns = sorted(columns[:_MOST_TRIED], key=table.columns.index)
     for size in (2, 3):
         sets = [parts for parts in combinations(columns, size) if _accidents(table, parts) >= _FEWEST_ACCIDENTS]
-        names = [tuple(column.name for column in parts) for parts in sets]
         if not sets:
             continue
-        counts = distinct_sets(source, relation, table.rows, names)
+        counts = distinct_sets(statements, table, sets)
         unique = [at for at, (filled, distinct) in enumerate(counts) if filled == distinct > 0]
         best_first = sorted(unique, key=lambda at: _plain_first(sets[at]))
         for place, at in enumerate(best_first[:_MOST_SETS]):
-            proposal = _composite(table, names[at], _accidents(table, sets[at]))
+            names = tuple(column.name for column in sets[at])
+            proposal = _composite(table, names, _accidents(table, sets[at]))
             yield proposal if place == 0 else replace(proposal, confidence=Confidence.LOW)
         if unique:
             return

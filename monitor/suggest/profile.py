@@ -10,14 +10,18 @@ the engine can approximate them. Above `_MOST_ROWS` the totals come from a rando
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 from checks.parameters.columns import is_null, type_name
-from sources import Source
+from monitor.suggest.statements import Build, TableStatements
+from sources import QueryFailed
 from sources.expressions import dt, ibis, ir
 from sources.moments import as_moment
 
@@ -29,9 +33,13 @@ _MOST_COLUMNS: Final = 300
 _MOST_SHAPES: Final = 200
 _MOST_VALUES: Final = 1_000
 _MOST_HOURS: Final = 20_000
+_LAST_YEAR: Final = 9999
+_FIGURES: Final = ("n", "distinct", "singletons", "alike")
 _SEPARATOR: Final = "\x1f"
 _LETTERS: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPES: Final = "9" * 10 + "A" * 26 + "a" * 26
+_SHAPE_OF_LETTER: Final = str.maketrans(_LETTERS, _SHAPES)
+_NO_ASCII: Final = "[^ -~]"
 
 
 class ColumnFamily(StrEnum):
@@ -72,6 +80,7 @@ class ColumnStatistics:
     high: Any = None
     nan: int = 0
     longest: int = 0
+    is_measured: bool = True
     counted: int = 0
     sampled_distinct: int = 0
     singletons: int = 0
@@ -95,7 +104,7 @@ class TableStatistics:
     """Statistics of a table.
 
     `rows` is exact. `scanned`: the rows of the totals; `sampled`: the rows of the sample. Both are `rows` where nothing
-    was sampled. `left_out`: columns beyond those that are looked at.
+    was sampled.
     """
 
     name: str
@@ -103,136 +112,183 @@ class TableStatistics:
     scanned: int
     sampled: int
     columns: tuple[ColumnStatistics, ...]
-    left_out: tuple[str, ...] = ()
 
     @property
     def exact(self) -> bool:
         """Check whether every number is of all rows."""
         return self.sampled == self.rows
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Return the columns that were not measured: beyond the first 300, of a shape, or not to be read."""
+        return tuple(column.name for column in self.columns if not column.is_measured)
+
     def column(self, name: str) -> ColumnStatistics | None:
         """Return a column by its name."""
         return next((column for column in self.columns if column.name == name), None)
 
 
-def profile_table(source: Source, relation: str, name: str, columns: Sequence[str] | None = None) -> TableStatistics:
-    """Measure a table of an open source. `columns`: those that may be read; by default all.
+def profile_table(statements: TableStatements, name: str) -> TableStatistics:
+    """Measure a table. Columns of a type that only the engine knows, and those that it cannot read, are listed only.
 
     Raises:
         SourceError: it cannot be read.
     """
-    return _Profiler(source, relation, name, columns).profile()
+    return _Profiler(statements, name).profile()
 
 
 class _Profiler:
-    def __init__(self, source: Source, relation: str, name: str, columns: Sequence[str] | None) -> None:
-        self._source, self._name = source, name
-        table = source.table(relation)
-        readable = [column for column in table.columns if columns is None or column in columns]
-        self._left_out = tuple(readable[_MOST_COLUMNS:])
-        self._table = table.select(*readable[:_MOST_COLUMNS]) if readable else table
-        self._dialect = source.dialect
+    def __init__(self, statements: TableStatements, name: str) -> None:
+        self._statements, self._name = statements, name
+        self._names = statements.measured[:_MOST_COLUMNS]
+        self._dialect = statements.source.dialect
 
     def profile(self) -> TableStatistics:
-        rows = int(self._fetch(self._table.aggregate(n=self._table.count()))[0]["n"])
-        if not rows:
-            kinds = {name: _kind(type_) for name, type_ in self._table.schema().items()}
-            columns = [self._statistics(name, kind, {}, 0) for name, kind in kinds.items()]
-            return TableStatistics(self._name, 0, 0, 0, tuple(columns), self._left_out)
+        rows = self._statements.rows()
+        every = self._statements.schema
+        if not rows or not self._names:
+            return TableStatistics(
+                self._name, rows, rows, rows, tuple(self._statistics(name, None if rows else {}) for name in every)
+            )
         most = _MOST_ROWS.get(self._dialect, _MOST_ROWS_ELSEWHERE)
-        scanned, totals = self._totals(rows, most)
-        columns = [
-            self._statistics(name, _kind(type_), totals, at)
-            for at, (name, type_) in enumerate(self._table.schema().items())
-        ]
-        sampled, statistics = self._values(rows, columns)
-        return TableStatistics(self._name, rows, scanned, sampled, tuple(statistics), self._left_out)
+        scanned, totals = self._totals(rows, sampled_share(rows, most))
+        sampled, columns = self._values(rows, [self._statistics(name, totals.get(name)) for name in every])
+        return TableStatistics(self._name, rows, scanned, sampled, tuple(columns))
 
-    def _totals(self, rows: int, most: int) -> tuple[int, Mapping[str, Any]]:
-        table = sample(self._table, rows, most)
-        approximate = rows > EXACT_ROWS
-        aggregates: dict[str, ir.Scalar] = {"rows": table.count()}
-        for at, (name, type_) in enumerate(table.schema().items()):
-            aggregates |= {f"{key}{at}": value for key, value in self._of(table[name], type_, approximate).items()}
-        (row,) = self._fetch(table.aggregate(**aggregates))
-        return int(row["rows"]), row
+    def _totals(self, rows: int, share: float) -> tuple[int, Mapping[str, Mapping[str, Any]]]:
+        """Return the rows that were read, and the totals of each column; one that cannot be read is left out."""
+        try:
+            return self._totals_of(self._names, rows, share)
+        except QueryFailed:
+            if len(self._names) < 2:
+                raise
+        scanned = 0
+        totals: dict[str, Mapping[str, Any]] = {}
+        for name in self._names:  # a column that cannot be read costs only itself
+            try:
+                scanned, own = self._totals_of([name], rows, share)
+                totals |= own
+            except QueryFailed:
+                continue
+        if not totals:
+            raise QueryFailed(f"source '{self._statements.source.name}': no column of '{self._name}' can be read")
+        return scanned, totals
 
-    def _of(self, column: ir.Column, type_: dt.DataType, approximate: bool) -> dict[str, ir.Scalar]:
-        kind = _kind(type_)
-        results: dict[str, ir.Scalar] = {"filled": column.count()}
-        if self._dialect in {"spark", "pyspark"}:  # where Ibis takes NaN for NULL
-            results["filled"] = (~is_null(column, "spark")).sum()
+    def _totals_of(self, names: Sequence[str], rows: int, share: float) -> tuple[int, Mapping[str, Mapping[str, Any]]]:
+        statements = self._statements
+        figures = {"rows": statements.figure("rows", names[:1], lambda table, _: table.count())}
+        keys: dict[str, dict[str, str]] = {}
+        for at, name in enumerate(names):
+            keys[name] = {}
+            for key, build in self._builders(statements.schema[name], approximate=rows > EXACT_ROWS).items():
+                label = keys[name][key] = f"{key}{at}"
+                figures[label] = statements.figure((key, rows > EXACT_ROWS), [name], build)
+        row = statements.figures(figures, share, names)
+        return int(row["rows"]), {name: {key: row[label] for key, label in own.items()} for name, own in keys.items()}
+
+    def _builders(self, type_: dt.DataType, *, approximate: bool) -> Mapping[str, Build]:
+        """Return what is computed of a column of a type."""
+        kind, dialect = _kind(type_), self._dialect
+
+        def numbers(table: ir.Table, name: str) -> ir.Value:
+            column = table[name]
+            if dialect == "sqlite":  # where a text may stand in a column of numbers, and sorts behind them
+                return column.typeof().isin(["text", "blob"]).ifelse(ibis.null(), column)
+            return column.isnan().ifelse(ibis.null(), column) if type_.is_floating() else column
+
+        results: dict[str, Build] = {"filled": lambda table, name: table[name].count()}
+        if dialect in {"spark", "pyspark"}:  # where Ibis takes NaN for NULL
+            results["filled"] = lambda table, name: (~is_null(table[name], "spark")).sum()
         if kind is ColumnFamily.OTHER:
             return results
-        results["distinct"] = column.approx_nunique() if approximate else column.nunique()
+        results["distinct"] = lambda table, name: table[name].approx_nunique() if approximate else table[name].nunique()
         if kind in {ColumnFamily.WHOLE, ColumnFamily.NUMBER}:
-            numbers = column
-            if self._dialect == "sqlite":  # where a text may stand in a column of numbers, and sorts behind them
-                numbers = column.typeof().isin(["text", "blob"]).ifelse(ibis.null(), column)
-            if type_.is_floating() and self._dialect != "sqlite":
-                results["nan"] = column.isnan().sum()
-                numbers = column.isnan().ifelse(ibis.null(), column)
-            results |= {"low": numbers.min(), "high": numbers.max()}
+            if type_.is_floating() and dialect != "sqlite":
+                results["nan"] = lambda table, name: table[name].isnan().sum()
+            results["low"] = lambda table, name: numbers(table, name).min()
+            results["high"] = lambda table, name: numbers(table, name).max()
         if kind is ColumnFamily.TEXT:
-            results["longest"] = column.cast("string").length().max()
+            results["longest"] = lambda table, name: table[name].cast("string").length().max()
         return results
 
-    def _statistics(self, name: str, kind: ColumnFamily, row: Mapping[str, Any], at: int) -> ColumnStatistics:
+    def _statistics(self, name: str, row: Mapping[str, Any] | None) -> ColumnStatistics:
+        """Return the totals of a column; without a row, that it was not measured."""
+        type_ = self._statements.schema[name]
+        if row is None:
+            return ColumnStatistics(name, type_name(type_), ColumnFamily.OTHER, 0, 0, is_measured=False)
         return ColumnStatistics(
             name=name,
-            type=type_name(self._table[name].type()),
-            family=kind,
-            low=row.get(f"low{at}"),
-            high=row.get(f"high{at}"),
-            filled=int(row.get(f"filled{at}") or 0),
-            distinct=int(row.get(f"distinct{at}") or 0),
-            nan=int(row.get(f"nan{at}") or 0),
-            longest=int(row.get(f"longest{at}") or 0),
+            type=type_name(type_),
+            family=_kind(type_),
+            low=row.get("low"),
+            high=row.get("high"),
+            filled=int(row.get("filled") or 0),
+            distinct=int(row.get("distinct") or 0),
+            nan=int(row.get("nan") or 0),
+            longest=int(row.get("longest") or 0),
         )
 
     def _values(self, rows: int, columns: Sequence[ColumnStatistics]) -> tuple[int, Sequence[ColumnStatistics]]:
-        """Count values and shapes, of every column in one statement."""
+        """Count values and shapes, of many columns in one statement."""
         counted = [column for column in columns if _is_counted(column)]
         if not counted:
             return min(rows, EXACT_ROWS), columns
-        table = sample(self._table, rows, EXACT_ROWS)
-        parts = [_part("rows", "", ibis.null("string"), table.aggregate(n=table.count()))]
-        for at, column in enumerate(counted):
-            parts += _column_parts(str(at), table[column.name], column)
-        answers: dict[tuple[str, str], list[ValueCount]] = {}
-        for row in self._fetch(ibis.union(*parts, distinct=False) if len(parts) > 1 else parts[0]):
-            answers.setdefault((row["what"], row["place"]), []).append(ValueCount(row["value"], int(row["n"] or 0)))
-        results = {column.name: _filled_in(column, str(at), answers) for at, column in enumerate(counted)}
-        return answers["rows", ""][0].rows, [results.get(column.name, column) for column in columns]
+        share, statements = sampled_share(rows, EXACT_ROWS), self._statements
+        whole = [_comes_whole(column, share) for column in counted]
+        parts = []
+        for column, is_whole in zip(counted, whole, strict=True):
+            build = _groups_part if is_whole else partial(_column_part, family=column.family)
+            parts.append(statements.part(("values", column.family, is_whole), [column.name], build))
+        if share < 1:
+            parts.append(statements.part("rows of the sample", [counted[0].name], _rows_part))
+        answers: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
+        for row in statements.answers(parts, share):
+            answers.setdefault((int(row["place"]), row["what"]), []).append(row)
+        results = {
+            column.name: (_counted_here if whole[at] else _filled_in)(column, at, answers)
+            for at, column in enumerate(counted)
+        }
+        sampled = int(answers[len(counted), "rows"][0]["n"]) if share < 1 else rows
+        return sampled, [results.get(column.name, column) for column in columns]
 
-    def _fetch(self, expression: ir.Expr) -> Sequence[Mapping[str, Any]]:
-        return self._source.fetch(self._source.compile(expression))
+
+def sampled_share(rows: int, most: int) -> float:
+    """Return the share of rows that makes a sample of about `most`; 1 where the table has no more."""
+    return 1 if rows <= most else most / rows
 
 
-def sample(table: ir.Table, rows: int, most: int) -> ir.Table:
-    """Return about `most` rows at random, or the table where it has no more."""
-    return table if rows <= most else table.filter(ibis.random() < most / rows)
-
-
-def hours_of(source: Source, relation: str, column: str) -> Sequence[tuple[int, int]]:
+def hours_of(statements: TableStatements, column: str, *, second: int = 0) -> Sequence[tuple[int, int]]:
     """Return the latest hours since 1970 in which a time column has rows, latest first, with the number of rows.
 
-    Text is read as ISO 8601; an offset is counted in, and a time without one is read as it is written.
+    Text is read as ISO 8601; an offset is counted in, and a time without one is read as it is written. `second`: of a
+    column of whole numbers since 1970, how many make a second.
 
     Raises:
         SourceError: it cannot be read, or holds neither times nor text.
     """
-    table = source.table(relation)
-    moment = as_moment(table[column], source.dialect).value
-    hours = table.select(hour=(moment.epoch_seconds() / 3600).floor().cast("int64"))
-    hours = hours.filter(hours["hour"].notnull())
-    groups = hours.group_by("hour").aggregate(n=hours.count())
-    rows = source.fetch(source.compile(groups.order_by(groups["hour"].desc()).limit(_MOST_HOURS)))
-    return [(int(row["hour"]), int(row["n"])) for row in rows]
+    dialect = statements.source.dialect
+
+    def hours(table: ir.Table, name: str) -> ir.Table:
+        if second:
+            rows = table.filter(table[name].notnull())
+            rows = rows.select(hour=(rows[name] // (3600 * second)).cast("int64"))
+        else:
+            rows = table.select(moment=as_moment(table[name], dialect).value)
+            rows = rows.filter(rows["moment"].notnull(), rows["moment"].year() < _LAST_YEAR)
+            rows = rows.select(hour=(rows["moment"].epoch_seconds() / 3600).floor().cast("int64"))
+        groups = rows.group_by("hour").aggregate(n=rows.count())
+        return groups.order_by(groups["hour"].desc()).limit(_MOST_HOURS)
+
+    rows = statements.answers([statements.part(("hours", second), [column], hours)], 1)
+    return sorted(((int(row["hour"]), int(row["n"])) for row in rows), reverse=True)
 
 
 def distinct_sets(
-    source: Source, relation: str, rows: int, sets: Sequence[Sequence[str]], *, most: int = EXACT_ROWS
+    statements: TableStatements,
+    table: TableStatistics,
+    sets: Sequence[Sequence[ColumnStatistics]],
+    *,
+    most: int = EXACT_ROWS,
 ) -> Sequence[tuple[int, int]]:
     """Count for each set of columns the rows of a sample in which none is NULL, and their distinct combinations.
 
@@ -241,13 +297,25 @@ def distinct_sets(
     Raises:
         SourceError: it cannot be read.
     """
-    table = sample(source.table(relation), rows, most)
-    aggregates: dict[str, ir.Scalar] = {}
+    names = list(dict.fromkeys(column.name for columns in sets for column in columns))
+    figures = {"rows": statements.figure("rows", names[:1], lambda rows, _: rows.count())}
+    filled = []
     for at, columns in enumerate(sets):
-        joined = _joined(table, columns)
-        aggregates |= {f"filled{at}": joined.count(), f"distinct{at}": joined.nunique()}
-    (row,) = source.fetch(source.compile(table.aggregate(**aggregates)))
-    return [(int(row[f"filled{at}"] or 0), int(row[f"distinct{at}"] or 0)) for at in range(len(sets))]
+        own = [column.name for column in columns]
+        figures[f"distinct{at}"] = statements.figure("distinct set", own, _joined_distinct)
+        filled.append("rows" if all(column.filled == table.rows for column in columns) else f"filled{at}")
+        if filled[at] != "rows":
+            figures[filled[at]] = statements.figure("filled set", own, _joined_count)
+    row = statements.figures(figures, sampled_share(table.rows, most), names)
+    return [(int(row[label] or 0), int(row[f"distinct{at}"] or 0)) for at, label in enumerate(filled)]
+
+
+def _joined_count(table: ir.Table, *columns: str) -> ir.Value:
+    return _joined(table, columns).count()
+
+
+def _joined_distinct(table: ir.Table, *columns: str) -> ir.Value:
+    return _joined(table, columns).nunique()
 
 
 def _joined(table: ir.Table, columns: Sequence[str]) -> ir.StringValue:
@@ -275,55 +343,98 @@ def _is_counted(column: ColumnStatistics) -> bool:
     return column.filled > 0 and (column.family is ColumnFamily.TEXT or few)
 
 
-def _column_parts(place: str, column: ir.Column, statistics: ColumnStatistics) -> Iterator[ir.Table]:
-    """Yield the questions about one column: its values, how many there are, and its shapes."""
-    text = column.cast("string")
-    values = text.as_table().rename(value=text.get_name())
-    values = values.filter(values["value"].notnull())
-    groups = values.group_by("value").aggregate(n=values.count())
+def _comes_whole(column: ColumnStatistics, share: float) -> bool:
+    """Check whether all values of a column are returned, and nothing about them has to be asked."""
+    return share == 1 and column.distinct < _MOST_VALUES
+
+
+def _column_part(table: ir.Table, name: str, *, family: ColumnFamily) -> ir.Table:
+    """Return the questions about one column: how many values there are, the most frequent, and shapes of texts."""
+    values, groups = _groups(table, name)
     n = groups["n"]
-    figures = {
-        "counted": n.sum(),
-        "distinct": groups.count(),
-        "singletons": (n == 1).sum(),
-        "alike": (n.cast("float64") * (n - 1)).sum(),
-    }
-    for what, figure in figures.items():
-        yield _part(what, place, ibis.null("string"), groups.aggregate(n=figure.cast("int64")))
+    counts = groups.aggregate(
+        n=n.sum(), distinct=groups.count(), singletons=(n == 1).sum(), alike=(n.cast("float64") * (n - 1)).sum()
+    )
+    parts = [_part("counts", ibis.null("string"), counts)]
     top = groups.order_by(n.desc(), groups["value"]).limit(_MOST_VALUES)
-    yield _part("value", place, top["value"], top)
-    if statistics.family is ColumnFamily.TEXT:
+    parts.append(_part("value", top["value"], top))
+    if family is ColumnFamily.TEXT:
         shapes = values.select(value=shape_of(values["value"]))
         shape_groups = shapes.group_by("value").aggregate(n=shapes.count())
         top = shape_groups.order_by(shape_groups["n"].desc(), shape_groups["value"]).limit(_MOST_SHAPES)
-        yield _part("shape", place, top["value"], top)
+        parts.append(_part("shape", top["value"], top))
+    return ibis.union(*parts, distinct=False)
 
 
-def _part(what: str, place: str, value: ir.StringValue, table: ir.Table) -> ir.Table:
-    return table.select(what=ibis.literal(what), place=ibis.literal(place), value=value, n=table["n"].cast("int64"))
+def _groups_part(table: ir.Table, name: str) -> ir.Table:
+    """Return all values of a column; how many there are, and their shapes, follow from them."""
+    _, groups = _groups(table, name)
+    return _part("value", groups["value"], groups)
+
+
+def _groups(table: ir.Table, name: str) -> tuple[ir.Table, ir.Table]:
+    """Return the values of a column as text, and how many rows hold each."""
+    values = table.select(value=table[name].cast("string"))
+    values = values.filter(values["value"].notnull())
+    return values, values.group_by("value").aggregate(n=values.count())
+
+
+def _rows_part(table: ir.Table, name: str) -> ir.Table:
+    del name
+    return _part("rows", ibis.null("string"), table.aggregate(n=table.count()))
+
+
+def _part(what: str, value: ir.StringValue, table: ir.Table) -> ir.Table:
+    figures = {name: table[name] if name in table.columns else ibis.null("int64") for name in _FIGURES}
+    cast = {name: figure.cast("int64") for name, figure in figures.items()}
+    return table.select(what=ibis.literal(what), value=value, **cast)
 
 
 def shape_of(text: ir.StringValue) -> ir.StringValue:
     """Return each text with `9` for a digit, `A` and `a` for letters, and `U` for all that is not ASCII."""
-    return text.translate(_LETTERS, _SHAPES).re_replace("[^ -~]", "U")
+    return text.translate(_LETTERS, _SHAPES).re_replace(_NO_ASCII, "U")
+
+
+def shape_of_text(text: str) -> str:
+    """Return the shape of a text that an engine returned, as `shape_of` has the engine compute it."""
+    return re.sub(_NO_ASCII, "U", text.translate(_SHAPE_OF_LETTER))
 
 
 def _filled_in(
-    column: ColumnStatistics, place: str, answers: Mapping[tuple[str, str], Sequence[ValueCount]]
+    column: ColumnStatistics, at: int, answers: Mapping[tuple[int, str], Sequence[Mapping[str, Any]]]
 ) -> ColumnStatistics:
-    counted, distinct, singletons, alike = (
-        answers[what, place][0].rows for what in ("counted", "distinct", "singletons", "alike")
-    )
+    counted, distinct, singletons, alike = (int(answers[at, "counts"][0][name] or 0) for name in _FIGURES)
     return replace(
         column,
         counted=counted,
         sampled_distinct=distinct,
         singletons=singletons,
         alike=alike,
-        values=_most_first(answers.get(("value", place), ())),
-        shapes=_most_first(answers.get(("shape", place), ())),
+        values=_most_first(answers.get((at, "value"), ())),
+        shapes=_most_first(answers.get((at, "shape"), ())),
     )
 
 
-def _most_first(counts: Sequence[ValueCount]) -> tuple[ValueCount, ...]:
+def _counted_here(
+    column: ColumnStatistics, at: int, answers: Mapping[tuple[int, str], Sequence[Mapping[str, Any]]]
+) -> ColumnStatistics:
+    """Return a column with what follows from all of its values."""
+    values = _most_first(answers.get((at, "value"), ()))
+    shapes: Counter[str] = Counter()
+    if column.family is ColumnFamily.TEXT:
+        for value in values:
+            shapes[shape_of_text(value.text)] += value.rows
+    return replace(
+        column,
+        counted=sum(value.rows for value in values),
+        sampled_distinct=len(values),
+        singletons=sum(value.rows == 1 for value in values),
+        alike=sum(value.rows * (value.rows - 1) for value in values),
+        values=values,
+        shapes=_most_first([{"value": shape, "n": n} for shape, n in shapes.items()])[:_MOST_SHAPES],
+    )
+
+
+def _most_first(rows: Sequence[Mapping[str, Any]]) -> tuple[ValueCount, ...]:
+    counts = [ValueCount(row["value"], int(row["n"])) for row in rows]
     return tuple(sorted(counts, key=lambda count: (-count.rows, count.text)))

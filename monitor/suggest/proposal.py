@@ -16,9 +16,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 from checks import Status
+from checks.sampling.beta import beta_quantile
 
 ENOUGH_ROWS: Final = 3_000
 """Rows without exception from which on at most 0.1 % of all rows break a rule, at 95 %: 3 / 3,000."""
@@ -89,9 +91,7 @@ def breaks_at_most(rows: int, broken: int = 0) -> float | None:
         return min(1.0, 3 / rows)
     if broken >= rows:
         return 1.0
-    from scipy.stats import beta
-
-    return float(beta.ppf(0.95, broken + 1, rows - broken))
+    return beta_quantile(broken + 1, rows - broken, 0.95)
 
 
 def missing_mass(rows: int, singletons: int) -> float | None:
@@ -105,6 +105,7 @@ def confidence_of(rows: int, *, named: bool) -> Confidence:
     return Confidence.HIGH if enough else Confidence.LOW
 
 
+@lru_cache(10_000)
 def words_of(name: str) -> str:
     """Return a column's name in small letters with `_` between its words: `AlbumId` is `album_id`."""
     return _BETWEEN_WORDS.sub("_", name).lower()

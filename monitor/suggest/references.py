@@ -6,11 +6,13 @@ for, and the rows decide afterwards, by the check itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from monitor.suggest.catalogue import DeclaredReference
 from monitor.suggest.profile import ColumnFamily, ColumnStatistics, TableStatistics
-from monitor.suggest.proposal import Proposal, breaks_at_most, confidence_of, is_identifier, words_of
+from monitor.suggest.proposal import Confidence, Proposal, breaks_at_most, confidence_of, is_identifier, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,45 @@ class TableKey:
     column: str
     statistics: ColumnStatistics | None = None
 
+    @property
+    def referring_name(self) -> str:
+        """Return the words that the name of a column which refers to the key ends with, if not all of it."""
+        key = words_of(self.column)
+        return f"{_singular(words_of(_bare(self.table)))}_{key}" if key in _PLAIN else key
 
-def foreign_keys(table: TableStatistics, key: Sequence[str], keys: Sequence[TableKey]) -> Iterator[Proposal]:
+
+_PLAIN: Final = frozenset({"id", "key", "uuid", "code", "name"})
+"""Names of keys that say nothing without their table."""
+
+KeysByName = Mapping[str, Sequence[TableKey]]
+"""Keys by the name that refers to them, so that a column looks up its few and not the keys of all tables."""
+
+
+def keys_by_name(keys: Iterable[TableKey]) -> KeysByName:
+    """Return keys by the name that refers to them, in their order."""
+    results: dict[str, list[TableKey]] = {}
+    for key in keys:
+        results.setdefault(key.referring_name, []).append(key)
+    return results
+
+
+def declared_foreign_keys(table: TableStatistics, references: Sequence[DeclaredReference]) -> Iterator[Proposal]:
+    """Yield the foreign keys that the catalogue declares."""
+    for item in references:
+        targets = [f"{item.table}.{target}" for target in item.targets]
+        own = {"column": item.columns[0]} if len(targets) == 1 else {"columns": list(item.columns)}
+        check = {"type": "foreign_key", **own, "references": targets[0] if len(targets) == 1 else targets}
+        why = "declared as a foreign key by the source"
+        at_most = breaks_at_most(table.rows)
+        yield Proposal("foreign_key", item.columns, why, Confidence.DECLARED, check, breaks_at_most=at_most)
+
+
+def foreign_keys(table: TableStatistics, key: Sequence[str], keys: KeysByName) -> Iterator[Proposal]:
     """Yield a reference for each column that is named after the key of another table, and may lie within it."""
     for column in table.columns:
         if not column.filled or column.family not in {ColumnFamily.WHOLE, ColumnFamily.TEXT}:
             continue
-        targets = [
-            target for target in keys if _is_named_after(column.name, table.name, target) and _fits(column, target)
-        ]
+        targets = [target for target in _named_after(column.name, table.name, keys) if _fits(column, target)]
         if (column.name,) == tuple(key):
             targets = [target for target in targets if _is_smaller(column, target)]
         for target in sorted(targets, key=lambda target: _distance(column.name, target))[:1]:
@@ -43,14 +75,13 @@ def foreign_keys(table: TableStatistics, key: Sequence[str], keys: Sequence[Tabl
             )
 
 
-def _is_named_after(column: str, table: str, target: TableKey) -> bool:
-    """Check whether a column is named as another table's key: `customer_id` of customers(id) or (customer_id)."""
-    if target.table == table:
-        return False
-    name, key, entity = words_of(column), words_of(target.column), _singular(words_of(_bare(target.table)))
-    if key in {"id", "key", "uuid", "code", "name"}:
-        return name == f"{entity}_{key}" or name.endswith(f"_{entity}_{key}")
-    return is_identifier(column) and (name == key or name.endswith(f"_{key}"))
+def _named_after(column: str, table: str, keys: KeysByName) -> Iterator[TableKey]:
+    """Yield the keys of other tables that a column is named after: `customer_id` of customers(id) or (customer_id)."""
+    words = words_of(column).split("_")
+    for start in range(len(words)):
+        for target in keys.get("_".join(words[start:]), ()):
+            if target.table != table and (words_of(target.column) in _PLAIN or is_identifier(column)):
+                yield target
 
 
 def _fits(column: ColumnStatistics, target: TableKey) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from checks import ColumnClass
 from checks.risk import Separation
+from checks.schema import is_type_name
 from monitor.releases.disclosure.column_suggestions import suggested
 from monitor.suggest.profile import ColumnFamily, ColumnStatistics, TableStatistics, ValueCount
 from monitor.suggest.proposal import (
@@ -77,9 +78,15 @@ def schema(table: TableStatistics, *, types_declared: bool) -> Proposal:
     check: dict[str, Any] = {"type": "schema", "columns": names, "extra": "allow"}
     why = f"{len(names)} columns; their types follow from the values of files, so only names are checked"
     if types_declared:
-        check["columns"] = {column.name: re.sub(r"^string\(\d+\)$", "string", column.type) for column in table.columns}
+        check["columns"] = {column.name: _accepted_type(column.type) for column in table.columns}
         why = f"{len(names)} columns with declared types"
     return Proposal("schema", (), why, Confidence.HIGH, check)
+
+
+def _accepted_type(name: str) -> str | None:
+    """Return a type as a configuration takes it; None, which is any type, where it takes the name for another."""
+    name = re.sub(r"^string\(\d+\)$", "string", name)
+    return name if is_type_name(name) else None
 
 
 def not_null(table: TableStatistics, key: Collection[str]) -> Iterator[Proposal]:

@@ -1,20 +1,22 @@
 """Find out where tables lie: from what a person typed, or from the files of a folder."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape
 from os.path import relpath
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from monitor.suggest.folder import DATABASES, Folder, FolderFiles
-from sources import IcebergCatalog, SourceSpec, delta_tables, path_in_url
+from monitor.suggest.folder import DATABASES, Folder, FolderFiles, count_data
+from sources import IcebergCatalog, SourceSpec, delta_tables, is_file, path_in_url
 
 _CATALOGUE: Final = "iceberg+"
 """What stands before the address of a catalogue of Iceberg tables."""
+_ADD: Final = "add it by --source"
 _STORE: Final = "tablewatch.db"  # where our own store lies unless told otherwise
 
 
@@ -40,10 +42,11 @@ class SourceNotFound(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceLocations:
-    """The sources of a first configuration, by unique names, and what was left out and why."""
+    """The sources of a first configuration, by unique names; what cannot be read and why; what was not searched."""
 
     locations: tuple[SourceLocation, ...]
     left_out: tuple[str, ...] = ()
+    not_searched: tuple[str, ...] = ()
 
 
 def source_locations(source: str | None, folder: Path, working: Path) -> SourceLocations:
@@ -62,20 +65,21 @@ def source_locations(source: str | None, folder: Path, working: Path) -> SourceL
     if re.match("[A-Za-z][A-Za-z0-9+.-]*:", source):
         return SourceLocations((_address(source, folder, working),))
     path = working / source
-    if path.is_file() and path.suffix in DATABASES:
+    if is_file(path) and path.suffix in DATABASES:
         return SourceLocations((_database(source, folder, working),))
-    if path.is_dir():
-        return _in_folder(Path(source), folder, working, databases=False)
+    with suppress(OSError):  # a name that no file system takes, such as of 256 letters, is no folder
+        if path.is_dir():
+            return _in_folder(Path(source), folder, working, databases=False)
     is_delta = bool(delta_tables(working, source))
     return SourceLocations((_files(FolderFiles(source, _around(source), is_delta=is_delta), folder, working),))
 
 
-def _named_apart(places: Sequence[SourceLocation]) -> tuple[SourceLocation, ...]:
-    """Return sources of one name different ones; two sources cannot share it."""
+def named_apart(places: Sequence[SourceLocation], *, taken: Collection[str] = ()) -> tuple[SourceLocation, ...]:
+    """Return sources of one name, or of one that is taken, different ones; two sources cannot share it."""
     source_locations: dict[str, SourceLocation] = {}
     for place in places:
         name, number = place.name, 2
-        while name in source_locations:
+        while name in source_locations or name in taken:
             name, number = f"{place.name}-{number}", number + 1
         source_locations[name] = SourceLocation(name, place.entry, place.spec, place.variable)
     return tuple(source_locations.values())
@@ -83,7 +87,7 @@ def _named_apart(places: Sequence[SourceLocation]) -> tuple[SourceLocation, ...]
 
 def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> SourceLocations:
     """Return the tables of a folder and of the folders right below."""
-    results, lakes, left_out = [], [], []
+    results, lakes, left_out, not_searched = [], [], [], []
     for below in _looked_into(working / path):
         place = path if below is None else path / below
         try:
@@ -94,12 +98,26 @@ def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> S
             continue
         lakes += [source for source in sources if source.is_delta]
         results += [_files(source, folder, working) for source in sources if not source.is_delta]
+        found = [str(place / name) for name in contents.databases if name != _STORE]
         if databases and below is None:
-            results += [_database(name, folder, working) for name in contents.databases if name != _STORE]
+            results += [_database(name, folder, working) for name in found]
+        else:
+            not_searched += [f"{name}: a database in a folder; {_ADD} {quote(name)}" for name in found]
+        if below is not None and not contents.is_table:
+            not_searched += _further_down(contents, place)
     results += [_files(source, folder, working) for source in _together(lakes)]
-    if not results and not left_out:
+    if not results and not left_out and not not_searched:
         raise SourceNotFound
-    return SourceLocations(_named_apart(results), tuple(left_out))
+    return SourceLocations(named_apart(results), tuple(left_out), tuple(not_searched))
+
+
+def _further_down(contents: Folder, place: Path) -> Iterator[str]:
+    """Yield the folders below one that is not looked into further, where they hold files of data."""
+    for name in contents.folders:
+        count, example = count_data(contents.path / name)
+        if example is not None:
+            files = f"{count:,} file{'s' * (count > 1)} of data, such as {Path(name, example)}"
+            yield f"{place / name}: {files}, below the folders that are searched; {_ADD} {quote(str(place / name))}"
 
 
 def _together(lakes: Sequence[FolderFiles]) -> Sequence[FolderFiles]:

@@ -6,17 +6,20 @@ what it finds. Checks that hold values of a table are comments without them unle
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 from unicodedata import category
 
 from monitor.config.yaml_nodes import resolve
 from monitor.integrations.proposal import COST_EXAMPLE
-from monitor.suggest.catalogue import TableEntry, is_arrival_name
+from monitor.suggest.arrival import is_arrival_name
+from monitor.suggest.catalogue import TableEntry
 from monitor.suggest.proposal import Proposal
 from monitor.suggest.sources import SourceLocation
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
 
+FAILS: Final = "fails now: "
+"""What a comment says of a proposal that fails."""
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*")
 
 
@@ -29,21 +32,33 @@ def write_yaml(
 ) -> str:
     """Return the text of a first configuration with the tables of each source. `suggestions`: by the source's name."""
     lines = list(_head([place for place, _ in tables], suggestions, project))
-    names = table_names(tables)
+    return "\n".join([*lines, *table_lines(tables, suggestions, show_values=show_values)]) + "\n"
+
+
+def table_lines(
+    tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]],
+    suggestions: Mapping[str, SourceSuggestions],
+    *,
+    show_values: bool,
+    taken: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield the entries of tables, as they stand under `tables`. `taken`: names of other tables."""
+    names = table_names(tables, taken)
     for place, results in tables:
         proposed = {table.name: table for table in suggestions[place.name].tables}
         for table in results:
-            name = names[place.name, table.name]
-            lines += _table(place, table, proposed[name], show_values=show_values)
-    return "\n".join(lines) + "\n"
+            yield from _table(place, table, proposed[names[place.name, table.name]], show_values=show_values)
 
 
-def table_names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Mapping[tuple[str, str], str]:
+def table_names(
+    tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]], taken: Collection[str] = ()
+) -> Mapping[tuple[str, str], str]:
     """Return every table its name in the configuration.
 
-    Where two sources have one of the same name, the source's too. Control characters become spaces.
+    Where two sources have one of the same name, or it is taken, the source's too. Control characters become spaces.
     """
     every = [table.name.casefold() for _, results in tables for table in results]
+    every += [name.casefold() for name in taken]
     return {
         (place.name, table.name): _shown(
             f"{place.name}.{table.name}" if every.count(table.name.casefold()) > 1 else table.name
@@ -69,7 +84,7 @@ def _head(
     yield ""
     yield "sources:"
     for place in places:
-        yield from _source(place, suggestions[place.name].null_values)
+        yield from source_lines(place, suggestions[place.name].null_values)
     yield ""
     yield "# owners:                     # owners of tables; set them in `owner:`"
     yield "#   data-team: {name: Data team, email: data-team@example.org}"
@@ -79,7 +94,8 @@ def _head(
     yield "tables:"
 
 
-def _source(place: SourceLocation, null_values: Sequence[Proposal]) -> Iterator[str]:
+def source_lines(place: SourceLocation, null_values: Sequence[Proposal]) -> Iterator[str]:
+    """Yield the entry of a source, as it stands under `sources`."""
     yield f"  {place.name}:"
     for number, (key, text) in enumerate(place.entry.items()):
         secret = f"   # set {place.variable} before you start" if place.variable and number == 0 else ""
@@ -106,7 +122,8 @@ def _table(place: SourceLocation, table: TableEntry, proposed: TableSuggestions,
     for proposal in proposed.proposals:
         if proposal.setting is not None:
             yield f"    # {in_flow(proposal.setting)[1:-1]}   # {comment(proposal.why)}"
-        if proposal.kind == "freshness" and is_arrival_name(proposal.columns[0]):
+        is_time = proposal.kind == "freshness" and "epoch" not in (proposal.check or {})
+        if is_time and is_arrival_name(proposal.columns[0]):
             column = in_flow(proposal.columns[0])
             yield f"    # loaded_at: {column}   # when rows came: incidents are dated by it, and `backfill` needs it"
     lines = list(check_lines(proposed, show_values=show_values)) or _unmeasured(table, proposed)
@@ -148,7 +165,7 @@ def note_of(proposal: Proposal) -> str:
     what = (
         f"{proposal.kind} {', '.join(proposal.columns)}".strip() if proposal.holds_values else proposal.confidence.value
     )
-    failing = f"fails now: {proposal.now.message}; " if proposal.now is not None and proposal.fails_now else ""
+    failing = f"{FAILS}{proposal.now.message}; " if proposal.now is not None and proposal.fails_now else ""
     return comment(f"{what}: {failing}{proposal.why}")
 
 
@@ -159,6 +176,12 @@ def with_id(proposal: Proposal, among: Sequence[Proposal]) -> Mapping[str, Any]:
         return check
     words = re.sub("[^A-Za-z0-9]+", "-", "-".join((check["type"], *proposal.columns)))
     return {"id": words.strip("-").lower()[:80], **check}
+
+
+def id_of(proposal: Proposal, among: Sequence[Proposal]) -> str | None:
+    """Return the name by which a proposal is accepted, that of its check; None for a setting."""
+    check = None if proposal.check is None else with_id(proposal, among)
+    return None if check is None else str(check.get("id", check["type"].replace("_", "-")))
 
 
 def comment(text: str) -> str:
@@ -172,6 +195,8 @@ def in_flow(value: Any) -> str:
         return "{" + ", ".join(f"{in_flow(key)}: {in_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(in_flow, value)) + "]"
+    if value is None:
+        return "null"
     return _in_flow(value) if isinstance(value, str) else str(value)
 
 

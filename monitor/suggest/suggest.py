@@ -7,26 +7,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
-from checks import Check, format_duration, load_catalog
+from pydantic import ValidationError
+
+from checks import Check, Outcome, format_duration, load_catalog
 from monitor.clock import Clock
 from monitor.scan.recorder import judge_only
-from monitor.scan.results import Target
+from monitor.scan.results import Target, run_explained
 from monitor.scan.scanner import scan_source
-from monitor.suggest.catalogue import arrival_column, is_arrival_name
+from monitor.suggest.arrival import SECONDS, arrival_column, epoch_of, is_arrival_name
+from monitor.suggest.catalogue import DeclaredReference
 from monitor.suggest.dependencies import functional_dependencies
 from monitor.suggest.keys import composite_keys, declared_key, single_keys
 from monitor.suggest.patterns import patterns
 from monitor.suggest.profile import TableStatistics, hours_of, profile_table
 from monitor.suggest.proposal import Confidence, CurrentOutcome, Proposal
-from monitor.suggest.references import TableKey, foreign_keys, key_columns
+from monitor.suggest.references import (
+    KeysByName,
+    TableKey,
+    declared_foreign_keys,
+    foreign_keys,
+    key_columns,
+    keys_by_name,
+)
 from monitor.suggest.rules import accepted_values, not_null, null_marks, quasi_identifiers, ranges, schema, volume
-from sources import Source, SourceError, SourceSpec, open_source
+from monitor.suggest.statements import ColumnTemplates, TableStatements
+from sources import SourceError, SourceSpec, Unreachable, open_source
 
 _FEWEST_GAPS: Final = 30
 """Fewest gaps for a confident limit: the next gap exceeds the largest of 30 with probability 1 in 31."""
@@ -34,21 +47,32 @@ _GAP_FACTOR: Final = 1.5
 _UNKNOWN_ZONE: Final = timedelta(hours=14)
 """Largest offset of a time zone from UTC."""
 _DAY_HOURS: Final = 24
+_PROMISED_DAYS: Final = 90
+"""A learned limit that is proposed promises one false alarm in so many days."""
 _STALE: Final = timedelta(days=365)
 _STALE_LIMITS: Final = 30
 """A table whose newest row is older than a year and than 30 limits is an old copy, and not late."""
+
+
+OnStep = Callable[[str, int], object]
+
+
+def _ignore_step(_what: str, _tables: int) -> None:
+    """Show no progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestionTarget:
     """A table to propose checks for. Its target has the checks that are configured already.
 
-    `key`: the declared one. `columns`: those that may be read; None for all.
+    `key`: the declared one. `columns`: those that may be read; None for all. `references`: its declared foreign keys,
+    with the names of tables in the configuration.
     """
 
     target: Target
     key: tuple[str, ...] = ()
     columns: Collection[str] | None = None
+    references: tuple[DeclaredReference, ...] = ()
 
     @property
     def name(self) -> str:
@@ -83,9 +107,16 @@ class SourceSuggestions:
 
 
 def suggest_checks(
-    tables: Sequence[SuggestionTarget], clock: Clock, *, keys: Sequence[TableKey] = ()
+    tables: Sequence[SuggestionTarget],
+    clock: Clock,
+    *,
+    keys: Sequence[TableKey] = (),
+    on_step: OnStep = _ignore_step,
 ) -> SourceSuggestions:
-    """Propose checks for tables of one source. `keys`: of other tables that these may refer to.
+    """Propose checks for tables of one source.
+
+    `keys`: of other tables that these may refer to. `on_step` is called with what was done of a table, and of how many
+    tables: each is measured, and then its proposals are tried.
 
     Raises:
         SourceError: the source cannot be reached.
@@ -93,32 +124,46 @@ def suggest_checks(
     if not tables:
         return SourceSuggestions()
     spec = tables[0].target.source
-    drafts = _read_all(spec, tables, clock)
+    drafts = _read_all(spec, tables, clock, on_step)
     marks = _null_marks(spec, drafts)
     sure = [mark for mark, proposal in marks.items() if proposal.confidence is Confidence.HIGH]
     if sure:  # the rest is proposed for what the columns then hold
         spec = replace(spec, csv=replace(spec.csv, null_values=(*spec.csv.null_values, *sure)))
-        drafts = _read_all(spec, tables, clock)
+        drafts = _read_all(spec, tables, clock, on_step)
     targets = {table.name: replace(table, target=replace(table.target, source=spec)) for table in tables}
-    all_keys = [*keys, *_keys_of(drafts)]
-    results = []
-    for draft in drafts:
-        table = targets[draft.name]
-        every = [*draft.proposals, *_references(draft, all_keys)]
-        fresh = [item for item in (_without(proposal, table) for proposal in every) if item is not None]
-        results.append(replace(draft, proposals=tuple(_try(table, fresh, clock, targets))))
-    return SourceSuggestions(tuple(results), tuple(marks.values()))
+    all_keys = keys_by_name((*keys, *_keys_of(drafts)))
+    fresh = {
+        draft.name: [
+            item
+            for proposal in (*draft.proposals, *_references(draft, all_keys, targets[draft.name].references))
+            if (item := _without(proposal, targets[draft.name])) is not None and _is_accepted(item)
+        ]
+        for draft in drafts
+    }
+    tried = _try(fresh, clock, targets, on_step)
+    results = tuple(replace(draft, proposals=tuple(tried[draft.name])) for draft in drafts)
+    return SourceSuggestions(results, tuple(marks.values()))
 
 
-def _read_all(spec: SourceSpec, tables: Sequence[SuggestionTarget], clock: Clock) -> Sequence[TableSuggestions]:
+def _read_all(
+    spec: SourceSpec, tables: Sequence[SuggestionTarget], clock: Clock, on_step: OnStep
+) -> Sequence[TableSuggestions]:
+    drafts = []
     with open_source(spec) as source:
-        return [_propose(source, table, clock.now()) for table in tables]
+        templates = ColumnTemplates(source)
+        for table in tables:
+            drafts.append(_propose(templates, table, clock.now()))
+            on_step("reading", len(tables))
+    return drafts
 
 
-def _references(draft: TableSuggestions, keys: Sequence[TableKey]) -> Iterator[Proposal]:
-    if draft.statistics is not None:
+def _references(draft: TableSuggestions, keys: KeysByName, declared: Sequence[DeclaredReference]) -> Iterator[Proposal]:
+    if draft.statistics is not None and draft.statistics.rows:
         key = next((proposal.columns for proposal in draft.proposals if proposal.kind == "key"), ())
-        yield from foreign_keys(draft.statistics, key, keys)
+        yield from declared_foreign_keys(draft.statistics, declared)
+        known = {item.columns for item in declared}
+        guessed = foreign_keys(draft.statistics, key, keys)
+        yield from (proposal for proposal in guessed if proposal.columns not in known)
 
 
 def _null_marks(spec: SourceSpec, drafts: Sequence[TableSuggestions]) -> Mapping[str, Proposal]:
@@ -128,52 +173,94 @@ def _null_marks(spec: SourceSpec, drafts: Sequence[TableSuggestions]) -> Mapping
     return {mark: proposal for mark, proposal in marks.items() if mark not in spec.csv.null_values}
 
 
-def _propose(source: Source, table: SuggestionTarget, now: datetime) -> TableSuggestions:
-    try:
-        return _read(source, table, now)
-    except SourceError as error:
-        return TableSuggestions(table.name, problem=str(error))
+def _propose(templates: ColumnTemplates, table: SuggestionTarget, now: datetime) -> TableSuggestions:
+    """Return the proposals for a table; what goes wrong with one is its own problem, and the others are read."""
+    return run_explained(
+        lambda: _read(templates, table, now),
+        lambda error: TableSuggestions(table.name, problem=_problem_of(error)),
+        passes_on=(KeyboardInterrupt, Unreachable),
+    )
 
 
-def _read(source: Source, table: SuggestionTarget, now: datetime) -> TableSuggestions:
+def _problem_of(error: BaseException) -> str:
+    if isinstance(error, SourceError):
+        return str(error)
+    return f"internal error ({type(error).__name__}); please report it"
+
+
+def _read(templates: ColumnTemplates, table: SuggestionTarget, now: datetime) -> TableSuggestions:
     subject = table.target.subject
-    relation = subject.relation
     columns = None if table.columns is None else list(table.columns)
-    statistics = profile_table(source, relation, table.name, columns)
+    statements = TableStatements(templates, subject.relation, columns)
+    statistics = profile_table(statements, table.name)
     if not statistics.rows:
         return TableSuggestions(table.name, statistics=statistics)
     proposals = [volume(statistics)]
     proposals += [declared_key(statistics, table.key)] if table.key else []
     proposals += single_keys(statistics, table.key)
     if not any(proposal.kind == "key" for proposal in proposals):
-        proposals += composite_keys(statistics, source, relation)
+        proposals += composite_keys(statistics, statements)
     keys = [proposal for proposal in proposals if proposal.kind == "key"]
     sure = {column for key in keys if key.confidence is not Confidence.LOW for column in key.columns}
     proposals += not_null(statistics, sure)
-    proposals += _freshness(source, table, statistics, now)
-    proposals.append(schema(statistics, types_declared=source.types_declared))
+    proposals += _freshness(statements, table, statistics, now)
+    proposals.append(schema(statistics, types_declared=templates.source.types_declared))
     proposals += ranges(statistics)
     proposals += accepted_values(statistics)
     proposals += patterns(statistics)
-    proposals += functional_dependencies(statistics, source, relation)
+    proposals += functional_dependencies(statistics, statements)
     proposals += [] if subject.classified else quasi_identifiers(statistics)
     return TableSuggestions(table.name, tuple(proposals), statistics)
 
 
 def _freshness(
-    source: Source, table: SuggestionTarget, statistics: TableStatistics, now: datetime
+    statements: TableStatements, table: SuggestionTarget, statistics: TableStatistics, now: datetime
 ) -> Iterator[Proposal]:
     subject = table.target.subject
-    types = source.table(subject.relation).schema()
-    column = subject.loaded_at or arrival_column({column.name: types[column.name] for column in statistics.columns})
+    column = subject.loaded_at or arrival_column(statistics, now)
     if column is None:
         return
-    type_ = types[column]
+    type_, epoch = statements.schema[column], epoch_of(statistics.column(column), now)
     aware = (type_.is_timestamp() and type_.timezone is not None) or subject.zones.of(column) is not None
-    hours = hours_of(source, subject.relation, column)
-    proposal = _freshness_limit(column, hours, now=now, aware=aware, named=is_arrival_name(column))
-    if proposal is not None:
-        yield proposal
+    hours = hours_of(statements, column, second=SECONDS[epoch] if epoch else 0)
+    proposal = _freshness_limit(column, hours, now=now, aware=aware or epoch is not None, named=is_arrival_name(column))
+    if proposal is None:
+        return
+    if epoch is None:
+        evidence = "ISO 8601 text; " if type_.is_string() else ""
+        yield replace(proposal, why=f"{evidence}{proposal.why}")
+        yield from _learned_volume(column, hours, now=now, aware=aware)
+        return
+    why = f"every number is a time since 2000 in {epoch} since 1970; {proposal.why}"
+    yield replace(proposal, why=why, check={**(proposal.check or {}), "epoch": epoch})
+
+
+def _learned_volume(column: str, hours: Sequence[tuple[int, int]], *, now: datetime, aware: bool) -> Iterator[Proposal]:
+    """Yield a learned limit of the rows of a day, with what it would have detected as of the last whole day.
+
+    It is left to a person, since the rows of past days, counted now, are not what was there then.
+    """
+    from checks.limits import LearnedLimit, LimitRule, TimedValue, learn_limit
+    from monitor.summaries.promises import LearnedPower
+
+    rows: Counter[int] = Counter()
+    for hour, n in hours:
+        rows[hour // _DAY_HOURS] += n
+    today = int(now.timestamp()) // (3600 * _DAY_HOURS)
+    days = range(min(rows, default=today) + 1, today)
+    looks = [TimedValue(datetime.fromtimestamp(day * 86_400, UTC), float(rows[day])) for day in days]
+    limit = (
+        learn_limit(looks[:-1], looks[-1], rule=LimitRule(1 / _PROMISED_DAYS), zone=ZoneInfo("UTC")) if looks else None
+    )
+    if not isinstance(limit, LearnedLimit):
+        return
+    check: dict[str, Any] = {"id": "rows-a-day", "type": "volume", "column": column, "window": "1d"}
+    check |= {"limits": {"learned": {"false_alarms": f"1 per {_PROMISED_DAYS}d"}}} | (
+        {} if aware else {"timezone": "UTC"}
+    )
+    power = LearnedPower(None, limit.usual, limit.loss, limit.excess)
+    why = f"rows of {len(looks):,} days; {power.message(_build(check), check['id'])}"
+    yield Proposal("volume", (column,), why, Confidence.LOW, check)
 
 
 def _freshness_limit(
@@ -218,25 +305,55 @@ def _keys_of(drafts: Sequence[TableSuggestions]) -> Iterator[TableKey]:
 
 
 def _try(
-    table: SuggestionTarget, proposals: Sequence[Proposal], clock: Clock, others: Mapping[str, SuggestionTarget]
-) -> Iterator[Proposal]:
-    """Run the proposed checks once, as `check` would, and store nothing."""
-    built = {f"{at}": _build(proposal.check) for at, proposal in enumerate(proposals) if proposal.check is not None}
-    subject = table.target.subject
-    referred = {name for check in built.values() for name in check.refers_to}
-    relations = {
-        **subject.relations,
-        **{name: others[name].target.subject.relation for name in referred & others.keys()},
+    proposals: Mapping[str, Sequence[Proposal]],
+    clock: Clock,
+    tables: Mapping[str, SuggestionTarget],
+    on_step: OnStep,
+) -> Mapping[str, Sequence[Proposal]]:
+    """Run the proposed checks of tables once, as `check` would, and store nothing; return the proposals by table."""
+    targets = [_trial(tables[name], f"{at}", own, tables) for at, (name, own) in enumerate(proposals.items())]
+    outcomes: dict[str, Outcome] = {}
+    targets = [target for target in targets if target.subject.checks]
+    for result in scan_source(targets, clock=clock, plans={}):
+        outcomes |= {item.check_id: item.outcome for item in judge_only([result], store=None)}
+        on_step("trying", len(targets))
+    return {
+        name: [_as_tried(proposal, outcomes.get(f"{at} {place}")) for place, proposal in enumerate(own)]
+        for at, (name, own) in enumerate(proposals.items())
     }
-    target = replace(table.target, subject=replace(subject, checks=tuple(built.items()), relations=relations))
-    results = judge_only(list(scan_source([target], clock=clock, plans={})), store=None) if built else []
-    outcomes = {result.check_id: result.outcome for result in results}
-    for at, proposal in enumerate(proposals):
-        outcome = outcomes.get(f"{at}")
-        now = None if outcome is None else CurrentOutcome(outcome.status, str(outcome.message))
-        tried = replace(proposal, now=now)
-        guessed = tried.fails_now and tried.confidence is not Confidence.DECLARED
-        yield replace(tried, confidence=Confidence.LOW) if guessed else tried
+
+
+def _trial(
+    table: SuggestionTarget, number: str, proposals: Sequence[Proposal], others: Mapping[str, SuggestionTarget]
+) -> Target:
+    checks = {
+        f"{number} {place}": _build(proposal.check)
+        for place, proposal in enumerate(proposals)
+        if proposal.check is not None
+    }
+    subject = table.target.subject
+    referred = {name for check in checks.values() for name in check.refers_to}
+    relations = {name: others[name].target.subject.relation for name in referred & others.keys()}
+    subject = replace(subject, checks=tuple(checks.items()), relations={**subject.relations, **relations})
+    return replace(table.target, subject=subject)
+
+
+def _as_tried(proposal: Proposal, outcome: Outcome | None) -> Proposal:
+    now = None if outcome is None else CurrentOutcome(outcome.status, str(outcome.message))
+    tried = replace(proposal, now=now)
+    guessed = tried.fails_now and tried.confidence is not Confidence.DECLARED
+    return replace(tried, confidence=Confidence.LOW) if guessed else tried
+
+
+def _is_accepted(proposal: Proposal) -> bool:
+    """Check whether a configuration takes a proposal: a catalogue has names that it does not."""
+    if proposal.check is None:
+        return True
+    try:
+        _build(proposal.check)
+    except ValidationError:
+        return False
+    return True
 
 
 def _build(check: Mapping[str, Any]) -> Check:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from monitor.suggest.proposal import Proposal
+from monitor.suggest.starter import id_of
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
 
 SCHEMA: Final = "tablewatch.suggest/1"
@@ -22,7 +23,10 @@ def suggestions_as_json(sources: Mapping[str, SourceSuggestions], *, show_values
             "sampled_rows": None if table.statistics is None else table.statistics.sampled,
             "left_out_columns": [] if table.statistics is None else list(table.statistics.left_out),
             "problem": table.problem,
-            "proposals": [_proposal(proposal, show_values=show_values) for proposal in table.proposals],
+            "proposals": [
+                {"id": id_of(proposal, table.proposals), **_proposal(proposal, show_values=show_values)}
+                for proposal in table.proposals
+            ],
         }
         for source, suggestions in sources.items()
         for table in suggestions.tables

@@ -1,6 +1,7 @@
 """Propose checks for tables that a catalogue lists, or for configured ones beside the checks they have."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from monitor.clock import Clock
 from monitor.config import Table
@@ -10,26 +11,33 @@ from monitor.suggest.catalogue import TableEntry, read_catalogue
 from monitor.suggest.references import TableKey
 from monitor.suggest.sources import SourceLocation
 from monitor.suggest.starter import table_names
-from monitor.suggest.suggest import SourceSuggestions, SuggestionTarget, TableSuggestions, suggest_checks
-from sources import SourceError
+from monitor.suggest.suggest import OnStep, SourceSuggestions, SuggestionTarget, TableSuggestions, suggest_checks
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from sources import SourceError, SourceSpec, did_you_mean
 
 
 def suggest_for_catalogues(
-    tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]], clock: Clock, on_source: Callable[[], object]
+    tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]],
+    clock: Clock,
+    on_step: OnStep,
+    *,
+    taken: Collection[str] = (),
 ) -> dict[str, SourceSuggestions]:
-    """Return what is proposed for tables that are not configured yet, by source; `on_source` hears of each one read."""
-    names, results = table_names(tables), {}
+    """Return what is proposed for tables that are not configured yet, by source.
+
+    `on_step`: as `suggest_checks`. `taken`: the names of configured tables.
+    """
+    names, results = table_names(tables, taken), {}
     for place, entries in tables:
         subjects = [Subject(names[place.name, entry.name], entry.name, ()) for entry in entries]
+        here = {entry.name: names[place.name, entry.name] for entry in entries}
         targets = [
-            SuggestionTarget(Target(subject, place.spec), entry.key, entry.columns)
-            for subject, entry in zip(subjects, entries, strict=True)
+            _target(Target(subject, place.spec), entry, here) for subject, entry in zip(subjects, entries, strict=True)
         ]
         try:
-            results[place.name] = suggest_checks(targets, clock)
+            results[place.name] = suggest_checks(targets, clock, on_step=on_step)
         except SourceError as error:
             results[place.name] = _unread((target.name for target in targets), error)
-        on_source()
     return results
 
 
@@ -45,6 +53,26 @@ def suggest_for_project(project: Project, names: Collection[str]) -> dict[str, S
     return results
 
 
+def entries_of(spec: SourceSpec, names: Collection[str]) -> Sequence[TableEntry]:
+    """Return tables of a source by their names there.
+
+    Raises:
+        Stop: one is not there or cannot be read, or the source cannot be.
+    """
+    try:
+        entries = {entry.name: entry for entry in read_catalogue(spec)}
+    except SourceError as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("source.unreachable", str(error))) from None
+    for name in names:
+        if name not in entries:
+            message = f"source '{spec.name}' has no table '{name}'{did_you_mean(name, list(entries))}"
+            raise Stop(ExitCode.NOTHING_SELECTED, Problem("suggest.unknown", message))
+    problems = [Problem("source.unreadable", problem) for name in names if (problem := entries[name].problem)]
+    if problems:
+        raise Stop(ExitCode.NOT_EVALUATED, *problems)
+    return [entries[name] for name in names]
+
+
 def _unread(names: Iterable[str], error: SourceError) -> SourceSuggestions:
     return SourceSuggestions(tuple(TableSuggestions(name, problem=str(error)) for name in names))
 
@@ -52,12 +80,19 @@ def _unread(names: Iterable[str], error: SourceError) -> SourceSuggestions:
 def _suggest(project: Project, source: str, tables: Collection[Table]) -> SourceSuggestions:
     names = {table.table or table.name for table in tables}
     entries = {entry.name: entry for entry in read_catalogue(project.specs[source], only=names)}
+    here = {relation: name for name, relation in project.relations[source].items()}
     targets = []
     for target in targets_of(project, [table.name for table in tables]):
         entry = entries.get(target.subject.relation, TableEntry(target.subject.relation))
-        targets.append(SuggestionTarget(target, entry.key, entry.columns))
+        targets.append(_target(target, entry, here))
     others = [table for table in project.config.tables if table.source == source and table not in tables]
     return suggest_checks(targets, project.clock, keys=list(_keys_of(others)))
+
+
+def _target(target: Target, entry: TableEntry, names: Mapping[str, str]) -> SuggestionTarget:
+    """Return a table with what its catalogue declares. `names`: of the configuration, by the tables of the source."""
+    references = (replace(item, table=names[item.table]) for item in entry.references if item.table in names)
+    return SuggestionTarget(target, entry.key, entry.columns, tuple(references))
 
 
 def _keys_of(tables: Collection[Table]) -> Iterator[TableKey]:

@@ -10,10 +10,13 @@ from typing import Any
 
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import plain_data, read_yaml
-from monitor.suggest.starter import comment, in_flow, note_of, with_id
+from monitor.suggest.catalogue import TableEntry
+from monitor.suggest.sources import SourceLocation
+from monitor.suggest.starter import check_lines, comment, id_of, in_flow, note_of, source_lines, table_lines, with_id
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
-from monitor.suggest.yaml_edit import NotEditable, append_checks
+from monitor.suggest.yaml_edit import NotEditable, append_checks, append_entries
 from monitor.terminal.output_file import ProtectedFiles, write_text
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +31,15 @@ class WrittenChecks:
 
 
 def write_suggestions(
-    project: Project, suggestions: Mapping[str, SourceSuggestions], *, show_values: bool
+    project: Project,
+    suggestions: Mapping[str, SourceSuggestions],
+    *,
+    show_values: bool,
+    accept: Collection[str] = (),
 ) -> Sequence[WrittenChecks]:
-    """Append what is proposed to the checks of each table. A file is written whole or not at all.
+    """Append what is proposed to the checks of each table, or what is accepted by its id, in place of its comment.
+
+    A file is written whole or not at all.
 
     Raises:
         Stop: a file cannot be written.
@@ -39,15 +48,61 @@ def write_suggestions(
     for source in suggestions.values():
         pending = {column for proposal in source.null_values if proposal.active for column in proposal.columns}
         measured = (table for table in source.tables if table.proposals)
-        results += [_write(project, table, pending, show_values=show_values) for table in measured]
+        results += [_write(project, table, pending, show_values=show_values, accept=accept) for table in measured]
     return results
 
 
-def _write(project: Project, table: TableSuggestions, pending: AbstractSet[str], *, show_values: bool) -> WrittenChecks:
+def add_tables(
+    project: Project,
+    tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]],
+    suggestions: Mapping[str, SourceSuggestions],
+    *,
+    show_values: bool,
+) -> Sequence[WrittenChecks]:
+    """Add tables, and those of their sources that are new, to the files of a configuration; all else stays.
+
+    Raises:
+        Stop: a section is not written one entry per line, and nothing was written; or a file cannot be written.
+    """
+    taken = {table.name for table in project.config.tables}
+    new = [place for place, _ in tables if place.name not in project.config.sources]
+    added = {
+        "sources": [line for place in new for line in source_lines(place, suggestions[place.name].null_values)],
+        "tables": ["", *table_lines(tables, suggestions, show_values=show_values, taken=taken)][:-1],
+    }
+    sections: dict[Path, dict[str, Sequence[str]]] = {}
+    for section, lines in added.items():
+        if lines:
+            file = Path(project.loaded.place(section, *([0] if section == "tables" and taken else [])).file)
+            sections.setdefault(file, {})[section] = lines
+    texts = {file: file.read_bytes().decode("utf-8") for file in sections}
+    try:
+        drafts = {file: append_entries(texts[file], entries) for file, entries in sections.items()}
+    except NotEditable as error:
+        raise Stop(ExitCode.USAGE, Problem("config.not_editable", str(error))) from None
+    for file, draft in drafts.items():
+        write_text(file, draft, protected=ProtectedFiles(), force=True)
+    written = []
+    for table in (table for place, _ in tables for table in suggestions[place.name].tables):
+        comments = [line.startswith("#") for line in check_lines(table, show_values=show_values)]
+        written.append(WrittenChecks(table.name, file, comments.count(False), comments.count(True)))
+    return written
+
+
+def _write(
+    project: Project,
+    table: TableSuggestions,
+    pending: AbstractSet[str],
+    *,
+    show_values: bool,
+    accept: Collection[str],
+) -> WrittenChecks:
     at = next(number for number, item in enumerate(project.config.tables) if item.name == table.name)
     file = Path(project.loaded.place("tables", at).file)
     text = file.read_bytes().decode("utf-8")
-    checks, lines = _lines(project, table, text, pending, show_values=show_values)
+    checks, lines = _lines(project, table, text, pending, show_values=show_values, accept=accept)
+    if accept:
+        text = _without_comments(text, lines)
     comments = sum(line.startswith("#") for line in lines)
     if not lines:
         return WrittenChecks(table.name, file)
@@ -60,7 +115,13 @@ def _write(project: Project, table: TableSuggestions, pending: AbstractSet[str],
 
 
 def _lines(
-    project: Project, table: TableSuggestions, text: str, pending: AbstractSet[str], *, show_values: bool
+    project: Project,
+    table: TableSuggestions,
+    text: str,
+    pending: AbstractSet[str],
+    *,
+    show_values: bool,
+    accept: Collection[str],
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
     """Return the checks to write as they will be read, and the lines; comments that are there already are left out."""
     configured = project.config.table(table.name)
@@ -69,12 +130,13 @@ def _lines(
     lines, comments = [], []
     existing = {line.strip() for line in text.splitlines()}
     for proposal in table.proposals:
-        if proposal.check is None:  # a setting of the table, which a person writes
+        accepted = id_of(proposal, table.proposals) in accept
+        if proposal.check is None or (accept and not accepted):  # a setting of the table is written by a person
             continue
         check = _named_apart(with_id(proposal, table.proposals), names)
         hidden = proposal.holds_values and not show_values
         waits = not pending.isdisjoint(proposal.columns)
-        if proposal.active and not hidden and not waits:
+        if accepted or (proposal.active and not hidden and not waits):
             names.add(str(check.get("id", check["type"].replace("_", "-"))))
             line = f"- {in_flow(check)}"
             checks.append(_read(line))
@@ -84,6 +146,17 @@ def _lines(
         added = [note] if hidden else [note, f"# - {in_flow(check)}"]
         comments += [] if added[-1] in existing else added
     return checks, [*lines, *comments]
+
+
+def _without_comments(text: str, lines: Collection[str]) -> str:
+    """Return a text without the comments that proposed some lines, and why."""
+    kept: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if line.strip().removeprefix("# ") not in lines:
+            kept.append(line)
+        elif kept and kept[-1].lstrip().startswith("#"):
+            kept.pop()
+    return "".join(kept)
 
 
 def _named_apart(check: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:

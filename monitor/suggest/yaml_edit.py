@@ -7,6 +7,7 @@ must hold what it held before, and the new checks behind those of the table.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -20,6 +21,28 @@ _INDENT: Final = 2
 
 class NotEditable(Exception):
     """A file whose layout cannot be edited; the text has the reason and the place."""
+
+
+def append_entries(text: str, entries: Mapping[str, Sequence[str]]) -> str:
+    """Return the text of a configuration file with entries added to sections such as `sources` and `tables`.
+
+    `entries`: by section the lines, as they stand in a file whose sections begin in the first column.
+
+    Raises:
+        NotEditable: a section is not written one entry per line.
+    """
+    wanted = _data(text)
+    for section, lines in entries.items():
+        tree, _ = read_yaml("\n".join([f"{section}:", *lines]), "entries")
+        new, root = plain_data(tree)[section], yaml.compose(text, Loader=_Loader)
+        if not isinstance(root, yaml.MappingNode) or wanted is None:
+            raise NotEditable("the file holds no section")
+        text = _insert(text, root, textwrap.dedent("\n".join(lines)).splitlines(), key=section)
+        before = wanted.get(section)
+        wanted[section] = {**(before or {}), **new} if isinstance(new, dict) else [*(before or []), *new]
+    if not _holds(text, wanted):
+        raise NotEditable("the file cannot be added to by a program; add the entries by hand")
+    return text
 
 
 def append_checks(text: str, table: str, lines: Sequence[str], checks: Sequence[Mapping[str, Any]]) -> str:
@@ -47,25 +70,37 @@ def _table(text: str, table: str) -> yaml.MappingNode:
     raise NotEditable(f"table '{table}' is not declared in this file by a name that can be read")
 
 
-def _insert(text: str, section: yaml.MappingNode, lines: Sequence[str]) -> str:
+def _insert(text: str, section: yaml.MappingNode, lines: Sequence[str], *, key: str = "checks") -> str:
     if section.flow_style:
         raise NotEditable(f"line {_line(section)}: the table is written in braces; write one key per line")
-    key = next((key for key, _ in section.value if key.value == "checks"), None)
+    name = next((name for name, _ in section.value if name.value == key), None)
     indent = section.value[0][0].start_mark.column
-    if key is None:
-        return _after(text, _last_line(section), [f"{' ' * indent}checks:", *_indented(lines, indent + _INDENT)])
-    checks = _value(section, "checks")
-    if checks is None or checks.start_mark.index < key.end_mark.index:
-        raise NotEditable(f"line {_line(key)}: the checks of the table are an alias; write them one per line")
+    if name is None:
+        return _after(text, _last_line(section), [f"{' ' * indent}{key}:", *_indented(lines, indent + _INDENT)])
+    checks = _value(section, key)
+    if checks is None or checks.start_mark.index < name.end_mark.index:
+        raise NotEditable(f"line {_line(name)}: '{key}' is an alias; write its entries one per line")
     if isinstance(checks, yaml.ScalarNode) and not checks.value:  # `checks:` and nothing else
-        return _after(text, key.end_mark.line, _indented(lines, indent + _INDENT))
-    if not isinstance(checks, yaml.SequenceNode) or (checks.flow_style and checks.value):
-        raise NotEditable(f"line {_line(checks)}: the checks of the table are written in brackets; write one per line")
+        return _after(text, name.end_mark.line, _indented(lines, indent + _INDENT))
+    if not isinstance(checks, yaml.CollectionNode) or (checks.flow_style and checks.value):
+        raise NotEditable(f"line {_line(checks)}: '{key}' is written in brackets or braces; write one entry per line")
     if checks.flow_style:
         start, end = checks.start_mark.index, checks.end_mark.index
         text = text[:start].rstrip(" ") + text[end:]
         return _after(text, checks.end_mark.line, _indented(lines, indent + _INDENT))
-    return _after(text, _last_line(checks), _indented(lines, checks.start_mark.column))
+    column = checks.start_mark.column
+    return _after(text, _last_comment(text, _last_line(checks), column), _indented(lines, column))
+
+
+def _last_comment(text: str, line: int, column: int) -> int:
+    """Return the last line of an entry with the comments below it, which are indented more than the entry."""
+    for at, below in enumerate(text.splitlines()[line + 1 :], line + 1):
+        if below.strip() and not below.startswith(" " * (column + 1)):
+            break
+        if below.strip() and not below.strip().startswith("#"):
+            break
+        line = at if below.strip() else line
+    return line
 
 
 def _after(text: str, line: int, lines: Sequence[str]) -> str:
@@ -78,7 +113,7 @@ def _after(text: str, line: int, lines: Sequence[str]) -> str:
 
 
 def _indented(lines: Sequence[str], indent: int) -> Sequence[str]:
-    return [f"{' ' * indent}{line}" for line in lines]
+    return [f"{' ' * indent}{line}" if line else "" for line in lines]
 
 
 def _last_line(node: yaml.Node) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from checks.classes.counts import ClosedPart
 from incidents import Downtime, DowntimeCost, Spans, Window, hours, measure_by, price_by, to_us
@@ -14,6 +14,7 @@ from monitor.config import Config, Table
 from monitor.config.project import Project
 from monitor.summaries.health import TableHealth, TableState, state_as_json
 from monitor.summaries.promises import MeasuredPromise
+from monitor.summaries.shapes import Moment, Shape
 from store import Result
 
 RECENT: Final = timedelta(days=28)
@@ -140,20 +141,33 @@ def sheet_as_json(
     }
 
 
-def incremental_as_json(table: Table, closed: ClosedPart | None) -> dict[str, Any] | None:
-    """Return what the last run read of a table with `incremental`, and what its last full look found."""
-    if closed is None:
-        return None
-    return {
-        "measured_at": iso(closed.looked_at),
-        "rows": closed.rows,
-        "rows_read": closed.read,
-        "counted": "changes" if closed.why is None else "all",
-        "recounted_because": None if closed.why is None else closed.why.value,
-        "full_at": iso(closed.full_at),
-        "late": None if closed.late is None else dict(closed.late),
-        "in_full": [check.name for check in table.own_checks if table.check_id(check) not in closed.checks],
-    }
+class IncrementalPart(Shape):
+    """What the last run read of a table with `incremental`, and what its last full look found."""
+
+    measured_at: Moment
+    rows: int
+    rows_read: int
+    counted: Literal["changes", "all"]
+    recounted_because: str | None
+    full_at: Moment
+    late: dict[str, int] | None
+    in_full: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, closed: ClosedPart | None) -> "IncrementalPart | None":
+        """Return it; None of a table without `incremental`, and before its first run."""
+        if closed is None:
+            return None
+        return cls(
+            measured_at=closed.looked_at,
+            rows=closed.rows,
+            rows_read=closed.read,
+            counted="changes" if closed.why is None else "all",
+            recounted_because=None if closed.why is None else closed.why.value,
+            full_at=closed.full_at,
+            late=None if closed.late is None else dict(closed.late),
+            in_full=tuple(check.name for check in table.own_checks if table.check_id(check) not in closed.checks),
+        )
 
 
 def _check(

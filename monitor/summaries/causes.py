@@ -25,7 +25,7 @@ from incidents.causes import (
 from monitor.clock import iso
 from monitor.config import Config, Table
 from monitor.config.project import Project
-from monitor.summaries.incident import RESOLUTIONS, title_of
+from monitor.summaries.incident import RESOLUTIONS, english_title, title_of
 from monitor.summaries.measured_changes import MeasuredChange, column_changes, largest_share, value_shifts
 from store import LoggedEvent, LoggedEventKind, ReadTransaction, Result
 
@@ -75,7 +75,7 @@ class IncidentCauses:
 
 def causes_of(project: Project, tx: ReadTransaction, incident: Incident, *, most: int = MOST_SHOWN) -> IncidentCauses:
     """Return what may have caused an incident, at most so many candidates."""
-    reader = _FactReader(project.config, tx, incident)
+    reader = _FactReader(project, tx, incident)
     ranked = rank_causes(reader.beginning, reader.clues())[:most]
     return IncidentCauses(
         reader.beginning, [_named(tx, item) for item in ranked], len(reader.distances), reader.left_out
@@ -85,12 +85,13 @@ def causes_of(project: Project, tx: ReadTransaction, incident: Incident, *, most
 class _FactReader:
     """Reads the facts near the beginning of an incident as clues."""
 
-    def __init__(self, config: Config, tx: ReadTransaction, incident: Incident) -> None:
-        self._config = config
+    def __init__(self, project: Project, tx: ReadTransaction, incident: Incident) -> None:
+        self._project = project
+        self._config = project.config
         self._tx = tx
         self._incident = incident
         self.beginning = Beginning.of(incident)
-        every = _distances(config, incident.table)
+        every = _distances(self._config, incident.table)
         self.distances = dict(list(every.items())[:_MOST_TABLES])
         self.left_out = len(every) - len(self.distances)
         self._since = self.beginning.earliest - USUAL
@@ -121,7 +122,7 @@ class _FactReader:
 
     def _measured(self, table: Table) -> Iterator[Clue]:
         """Yield how the columns and the figures of a table changed; what opened an incident upstream is that."""
-        for check in table.checks:
+        for check in self._project.checks_of(table):
             check_id = table.check_id(check)
             if check_id == self._incident.check_id or check.type not in _CHANGES or check.segments is not None:
                 continue
@@ -179,9 +180,9 @@ class _FactReader:
     def _segments(self) -> Iterator[Clue]:
         """Yield the segment that has most of the violations: of the incident's check, else of each with segments."""
         table = self._config.table(self._incident.table)
-        segmented = (
-            [] if table is None else [table.check_id(item) for item in table.checks if item.segments is not None]
-        )
+        if table is None:
+            return
+        segmented = [table.check_id(item) for item in self._project.checks_of(table) if item.segments is not None]
         own = [check_id for check_id in segmented if check_id == self._incident.check_id]
         for check_id in own or segmented:
             detected = self._incident.last.detected_at
@@ -265,7 +266,7 @@ def _named(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
 
 def _title(incident: Incident) -> str | Message:
     """Return what is wrong, to be said in the reader's language; what a person wrote as it is."""
-    return Message(incident.title, incident.title_values) if incident.title_values else title_of(incident)
+    return title_of(incident) if incident.title_values else english_title(incident)
 
 
 def _earlier(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:

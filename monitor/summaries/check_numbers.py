@@ -4,37 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 from checks import Check
-
-_KEYS: Final[Mapping[str, str]] = {
-    "accepted_values": "violations",
-    "delta_presence": "delta_max",
-    "expectation": "violations",
-    "foreign_key": "orphans",
-    "functional_dependency": "violations",
-    "pattern": "violations",
-    "freshness": "expected_age_s",
-    "k_anonymity": "records_below_k",
-    "l_diversity": "records_below_l",
-    "linkage": "uniquely_matched",
-    "metric": "value",
-    "not_null": "nulls",
-    "population_uniqueness": "fraction_of_population",
-    "primary_key": "duplicate_keys",
-    "range": "violations",
-    "re_release": "exposed",
-    "reconcile": "value",
-    "sql": "violations",
-    "t_closeness": "t",
-    "unique": "duplicate_keys",
-    "volume": "rows",
-}
-"""The key of the number among what a check observes; a check that is not here is drawn by its status alone."""
-_SECONDS: Final = "s"
-_LIMITED: Final = frozenset({"volume", "metric"})
-"""Checks whose `min` and `max` are limits of the number itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +23,11 @@ class CheckNumber:
         """Return it for a configured check; of one that is judged in segments, how many of them fail."""
         if check.segments is not None:
             return cls("failing", None, None, 0.0)
-        key = _KEYS.get(check.type)
-        low, high = _limits(check)
-        return cls(key, _SECONDS if check.type == "freshness" else None, low, high)
+        number = check.main_number
+        if number is None:
+            return cls(None, None, None, None)
+        low, high = (None if name is None else _plain(getattr(check, name)) for name in (number.low, number.high))
+        return cls(number.key, number.unit, low, high)
 
     def read(self, observed: Mapping[str, Any]) -> float | None:
         """Return the number of a measurement; None where there is none."""
@@ -77,20 +51,6 @@ class CheckNumber:
         """Return the usual number that a measurement was compared with; None where there is none."""
         learned = observed.get("learned")
         return _plain(learned.get("usual") if isinstance(learned, Mapping) else observed.get("baseline"))
-
-
-def _limits(check: Check) -> tuple[float | None, float | None]:
-    if check.type in _LIMITED:
-        return _plain(getattr(check, "min", None)), _plain(getattr(check, "max", None))
-    limit: object = None
-    match check.type:
-        case "freshness":
-            limit = getattr(check, "max_age", None)
-        case "sql":
-            limit = getattr(check, "max", None)
-        case "t_closeness":
-            limit = getattr(check, "t", None)
-    return None, _plain(limit)
 
 
 def _plain(value: object) -> float | None:

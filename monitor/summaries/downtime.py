@@ -140,13 +140,13 @@ class _Survey:
 
     def is_known(self, downtime: Downtime) -> bool:
         """Check whether a window's figures are known: somebody reported, or a check saw something and that is kept."""
-        if downtime.n or self._is_reported(downtime.window):
+        if downtime.is_reported or self._is_reported(downtime.window):
             return True
         return self.observed.in_some_of(downtime.window) and from_us(downtime.window.end_us) > self.kept_since
 
     def _is_reported(self, window: Window) -> bool:
         """Check whether an incident touches a window, even one that lies in planned maintenance and counts nothing."""
-        return self.maintenance is not None and measure(self.spans, window, as_of_us=self.as_of_us).n > 0
+        return self.maintenance is not None and measure(self.spans, window, as_of_us=self.as_of_us).is_reported
 
     def measured(self, window: Window) -> Downtime:
         return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
@@ -170,7 +170,7 @@ class _Survey:
         return rank(self.spans, window, as_of_us=self.as_of_us, maintenance=maintenance, costs=costs)
 
     def grouped(self, window: Window, by: str) -> tuple[DowntimePart, ...]:
-        """Return the groups that have any downtime, the costliest first."""
+        """Return the groups that have any incident, the costliest first."""
         labels, group = GROUPINGS[by](self.spans, self.project.config)
         downtimes = self.measured_by(window, group)
         costs: Mapping[int, DowntimeCost] = {}
@@ -188,7 +188,7 @@ class _Survey:
         parts = [
             DowntimePart(labels[code], downtime, costs.get(code, nothing))
             for code, downtime in downtimes.items()
-            if downtime.n
+            if downtime.is_reported
         ]
         return tuple(sorted(parts, key=_weight))
 
@@ -198,7 +198,7 @@ class _Survey:
         Days on which no check saw anything and of which nobody reported anything are not known; where no check ever ran
         and people report what they find, their days are what they reported.
         """
-        reports_only = self.watching.first is None and self.measured(window).n > 0
+        reports_only = self.watching.first is None and self.measured(window).is_reported
         for day, part in days_of(window, self.project.config.timezone):
             if part.start_us < self.as_of_us:
                 result = self.measured(part)

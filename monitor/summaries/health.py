@@ -3,7 +3,8 @@
 degraded         a check fails, or an incident is open
 unknown          a check could not be evaluated, or its next run is overdue
 warning          a check warns
-not-yet-checked  a check has never run, or there is none
+not-yet-checked  a check has never run
+not-monitored    it has no check
 healthy          every check passed
 """
 
@@ -32,6 +33,7 @@ class TableHealth(StrEnum):
     UNKNOWN = "unknown"
     WARNING = "warning"
     NOT_YET_CHECKED = "not-yet-checked"
+    NOT_MONITORED = "not-monitored"
     HEALTHY = "healthy"
 
     @property
@@ -150,7 +152,7 @@ class _StateBuilder:
         return TableState(
             table=table,
             owner=self.config.owner_of(table),
-            health=_worst(results, incidents, not_evaluated, never_ran=never_ran),
+            health=_worst(results, incidents, not_evaluated, never_ran=never_ran, has_checks=bool(ids)),
             results=results,
             never_ran=never_ran,
             last_run_at=max((watch.last_run_at for watch in ran), default=None),
@@ -177,17 +179,23 @@ def _status(watch: Watch) -> Status:
 
 
 def _worst(
-    results: Mapping[Status, int], incidents: Sequence[Incident], silent: Sequence[NotEvaluated], *, never_ran: int
+    results: Mapping[Status, int],
+    incidents: Sequence[Incident],
+    silent: Sequence[NotEvaluated],
+    *,
+    never_ran: int,
+    has_checks: bool = True,
 ) -> TableHealth:
     return worst_of(
         fails=results[Status.FAIL] > 0 or any(incident.kind is Kind.QUALITY for incident in incidents),
         is_silent=bool(silent),
         warns=results[Status.WARN] > 0,
         never_ran=bool(never_ran) or not results,
+        has_checks=has_checks,
     )
 
 
-def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool) -> TableHealth:
+def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool, has_checks: bool) -> TableHealth:
     """Return the health of a table; `fails`: a check fails or an incident is open; `never_ran`: some check did not."""
     if fails:
         return TableHealth.DEGRADED
@@ -195,6 +203,8 @@ def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool) -> T
         return TableHealth.UNKNOWN
     if warns:
         return TableHealth.WARNING
+    if not has_checks:
+        return TableHealth.NOT_MONITORED
     return TableHealth.NOT_YET_CHECKED if never_ran else TableHealth.HEALTHY
 
 
@@ -292,7 +302,8 @@ def health_list(
             fails=_FAIL in statuses or plan.table in troubled,
             is_silent=len(silent) > before,
             warns=_WARN in statuses,
-            never_ran=not statuses or "" in statuses,
+            never_ran="" in statuses,
+            has_checks=bool(statuses),
         )
     return HealthList(health, silent)
 

@@ -1,18 +1,18 @@
-"""What there is to know of an incident: its figures, and its published JSON form."""
+"""What there is to know of an incident: its figures, and the models that lists, pages and messages show of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from checks import Kind, Message, PlainEnglish
+from checks import Kind, Message, OccurrenceMethod, Severity
 from checks.classes.arrays import np
 from incidents import (
     DowntimeCost,
     Durations,
     Episode,
-    Event,
+    FoundBy,
     Incident,
     MaintenanceSpans,
     Resolution,
@@ -22,13 +22,12 @@ from incidents import (
     durations,
     encode,
     episode_durations,
-    hours,
     price_by,
     to_us,
 )
 from incidents.verbs import available
-from monitor.clock import iso
 from monitor.config.project import Project
+from monitor.summaries.shapes import Amount, Moment, Money, Shape, Title, as_hours
 from monitor.triage.create import tidy
 from monitor.triage.incident_editor import IncidentDetail
 from store import ExternalItem
@@ -113,11 +112,23 @@ def _prices(
     return price_by(spans, window, pricing=project.pricing, as_of_us=as_of_us, group=rows, maintenance=maintenance)
 
 
-def title_of(incident: Incident) -> str:
-    """Return the title in English, on one line; one that a person wrote unchanged, braces included."""
-    if not incident.title_values:
-        return tidy(incident.title)
-    return tidy(Message(incident.title, incident.title_values).render(PlainEnglish()))
+def title_of(incident: Incident) -> Message:
+    """Return the title as a message; braces in one that a person wrote are no places."""
+    title = Message(incident.title, incident.title_values)
+    try:
+        str(title)
+    except (KeyError, ValueError, IndexError):  # values that do not fit its places: a title from elsewhere
+        return replace(title, text=_without_places(title.text), values={})
+    return title if title.values else replace(title, text=_without_places(title.text))
+
+
+def _without_places(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def english_title(incident: Incident) -> str:
+    """Return the title in English, on one line."""
+    return tidy(str(title_of(incident)))
 
 
 def owner_of(project: Project, incident: Incident) -> str | None:
@@ -126,108 +137,205 @@ def owner_of(project: Project, incident: Incident) -> str | None:
     return None if table is None else project.config.owner_of(table)
 
 
-def incident_as_json(project: Project, incident: Incident, figures: IncidentFigures) -> dict[str, Any]:
-    """Return an incident without its history: what a list holds of it."""
-    first, last = incident.episodes[0], incident.last
-    return {
-        "id": incident.id,
-        "table": incident.table,
-        "check_id": incident.check_id,
-        "kind": incident.kind.value,
-        "severity": incident.severity.value,
-        "title": title_of(incident),
-        "state": incident.state.value,
-        "resolution": None if incident.resolution is None else incident.resolution.value,
-        "cause": incident.cause,
-        "found_by": incident.found_by.value,
-        "owner": owner_of(project, incident),
-        "assignee": incident.assignee,
-        **_onset(first),
-        "detected_at": iso(first.detected_at),
-        "acknowledged_at": iso(incident.acknowledged_at),
-        "resolved_at": iso(last.resolved_at) if incident.state is State.RESOLVED else None,
-        "snoozed_until": iso(incident.snoozed_until),
-        "regressed": incident.regressed,
-        "flapping": incident.flapping,
-        "root": incident.root,
-        "merged_into": incident.merged_into,
-        "counts": incident.counts,
-        "ttd_h": float(hours(figures.ttd_us)),
-        "tta_h": _hours(figures.whole.tta),
-        "ttr_h": _hours(figures.ttr_us),
-        "downtime_h": float(hours(figures.downtime_us)),
-        "maintenance_h": float(hours(figures.whole.maintenance)),
-        "cost": {"amount": project.currency.number(figures.cost), "currency": project.currency.code},
-        "available": list(available(incident)),
-    }
+class IncidentEpisode(Shape):
+    """An episode: its times, the lengths (null: it lasts, or nobody acknowledged it), and what it cost."""
+
+    occurred_at: Moment
+    occurred_earliest: Moment
+    occurred_latest: Moment
+    occurrence_method: OccurrenceMethod
+    first_failed_at: Moment | None
+    detected_at: Moment
+    acknowledged_at: Moment | None
+    resolved_at: Moment | None
+    ttd_h: float
+    tta_h: float | None
+    ttr_h: float | None
+    cost: Money
+
+    @classmethod
+    def of(cls, project: Project, incident: Incident, figures: IncidentFigures, number: int) -> Self:
+        """Return one of an incident's episodes; `number` counts from 0, -1 is the last."""
+        episode, length = incident.episodes[number], figures.episodes[number]
+        return cls(
+            **_onset(episode),
+            first_failed_at=episode.first_failed_at,
+            detected_at=episode.detected_at,
+            acknowledged_at=episode.acknowledged_at,
+            resolved_at=episode.resolved_at,
+            ttd_h=as_hours(length.ttd),
+            tta_h=_hours(length.tta),
+            ttr_h=_hours(None if length.lasts else length.ttr),
+            cost=project.currency.number(figures.episode_costs[number]),
+        )
 
 
-def sheet_as_json(project: Project, sheet: IncidentDetail, as_of: datetime | None = None) -> dict[str, Any]:
-    """Return the published shape `tablewatch.incident/1`: an incident with its episodes and its history.
+class IncidentEvent(Shape):
+    """Something that happened to it; `change` as the store keeps it."""
 
-    Its figures are as of now unless another moment is given.
+    recorded_at: Moment
+    actor: str
+    kind: str
+    change: dict[str, Any]
+
+
+class ExternalItemLine(Shape):
+    """What it is in a service that shows it: a ticket with its status, a page or a message.
+
+    `item` is what the service calls it, null until its answer is known; `url` where people see it, null if that cannot
+    be told, or its channel leads to another place now.
     """
-    incident = sheet.incident
-    figures = incident_figures(project, [incident], as_of)[incident.id]
-    return {
-        "schema": "tablewatch.incident/1",
-        **incident_as_json(project, incident, figures),
-        "version": len(sheet.events),
-        "fingerprint": incident.fingerprint,
-        "duplicates": list(sheet.duplicates),
-        "external_items": [external_item_as_json(project, item) for item in sheet.external_items],
-        "episodes": [episode_as_json(project, incident, figures, number) for number in range(len(incident.episodes))],
-        "events": [_event(event) for event in sheet.events],
-    }
+
+    channel: str
+    service: str
+    item: str | None
+    status: str | None
+    url: str | None
+
+    @classmethod
+    def of(cls, project: Project, item: ExternalItem) -> Self:
+        """Return an item with its address, while its channel still leads to the place where it is."""
+        channel = project.channel(item.channel)
+        is_there = channel is not None and channel.kind.target(channel.settings) == item.target
+        return cls(
+            channel=item.channel,
+            service=item.target.partition(" ")[0],
+            item=item.item,
+            status=item.status,
+            url=channel.kind.item_url(channel.settings, item.item) if channel and is_there and item.item else None,
+        )
 
 
-def external_item_as_json(project: Project, item: ExternalItem) -> dict[str, Any]:
-    """Return a ticket, page or message; an address only while its channel still leads to the place where it is."""
-    channel = project.config.alerts.channels.get(item.channel)
-    is_there = channel is not None and channel.kind.target(channel.settings) == item.target
-    return {
-        "channel": item.channel,
-        "service": item.target.partition(" ")[0],
-        "item": item.item,
-        "status": item.status,
-        "url": channel.kind.item_url(channel.settings, item.item) if channel and is_there and item.item else None,
-    }
+class IncidentSummary(Shape):
+    """An incident without its history: what a list, a message and a page hold of it."""
+
+    id: int
+    table: str
+    check_id: str | None
+    kind: Kind
+    severity: Severity
+    title: Title
+    state: State
+    resolution: Resolution | None
+    cause: str | None
+    found_by: FoundBy
+    owner: str | None
+    assignee: str | None
+    occurred_at: Moment
+    occurred_earliest: Moment
+    occurred_latest: Moment
+    occurrence_method: OccurrenceMethod
+    detected_at: Moment
+    acknowledged_at: Moment | None
+    resolved_at: Moment | None
+    snoozed_until: Moment | None
+    regressed: bool
+    flapping: bool
+    root: int | None
+    merged_into: int | None
+    counts: bool
+    ttd_h: float
+    tta_h: float | None
+    ttr_h: float | None
+    downtime_h: float
+    maintenance_h: float
+    cost: Amount
+    available: tuple[str, ...]
+
+    @classmethod
+    def of(cls, project: Project, incident: Incident, figures: IncidentFigures, **more: Any) -> Self:
+        """Return an incident with its figures; `more`: the fields that a wider model adds."""
+        first, last = incident.episodes[0], incident.last
+        return cls(
+            id=incident.id,
+            table=incident.table,
+            check_id=incident.check_id,
+            kind=incident.kind,
+            severity=incident.severity,
+            title=title_of(incident),
+            state=incident.state,
+            resolution=incident.resolution,
+            cause=incident.cause,
+            found_by=incident.found_by,
+            owner=owner_of(project, incident),
+            assignee=incident.assignee,
+            **_onset(first),
+            detected_at=first.detected_at,
+            acknowledged_at=incident.acknowledged_at,
+            resolved_at=last.resolved_at if incident.state is State.RESOLVED else None,
+            snoozed_until=incident.snoozed_until,
+            regressed=incident.regressed,
+            flapping=incident.flapping,
+            root=incident.root,
+            merged_into=incident.merged_into,
+            counts=incident.counts,
+            ttd_h=as_hours(figures.ttd_us),
+            tta_h=_hours(figures.whole.tta),
+            ttr_h=_hours(figures.ttr_us),
+            downtime_h=as_hours(figures.downtime_us),
+            maintenance_h=as_hours(figures.whole.maintenance),
+            cost=Amount.of(project, figures.cost),
+            available=available(incident),
+            **more,
+        )
+
+
+class IncidentSheet(IncidentSummary):
+    """An incident with its episodes and its history; `version` counts its events."""
+
+    version: int
+    fingerprint: str
+    duplicates: tuple[int, ...]
+    external_items: tuple[ExternalItemLine, ...]
+    episodes: tuple[IncidentEpisode, ...]
+    events: tuple[IncidentEvent, ...]
+
+    @classmethod
+    def read(cls, project: Project, detail: IncidentDetail, now: datetime, /, **more: Any) -> Self:
+        """Return an incident with its history, its figures up to now; `more`: the fields that a wider model adds."""
+        incident = detail.incident
+        figures = incident_figures(project, [incident], now)[incident.id]
+        return cls.of(
+            project,
+            incident,
+            figures,
+            version=len(detail.events),
+            fingerprint=incident.fingerprint,
+            duplicates=detail.duplicates,
+            external_items=[ExternalItemLine.of(project, item) for item in detail.external_items],
+            episodes=[
+                IncidentEpisode.of(project, incident, figures, number) for number in range(len(incident.episodes))
+            ],
+            events=[
+                IncidentEvent(
+                    recorded_at=event.recorded_at,
+                    actor=event.actor,
+                    kind=event.change.kind,
+                    change=encode(event.change),
+                )
+                for event in detail.events
+            ],
+            **more,
+        )
+
+
+def summaries_of(
+    project: Project, incidents: Sequence[Incident], as_of: datetime | None = None
+) -> tuple[IncidentSummary, ...]:
+    """Return incidents in their order, each with its figures up to now unless another moment is given."""
+    figures = incident_figures(project, incidents, as_of)
+    return tuple(IncidentSummary.of(project, incident, figures[incident.id]) for incident in incidents)
 
 
 def _onset(episode: Episode) -> dict[str, Any]:
     onset = episode.onset
     return {
-        "occurred_at": iso(onset.at),
-        "occurred_earliest": iso(onset.earliest),
-        "occurred_latest": iso(onset.latest),
-        "occurrence_method": onset.method.value,
-    }
-
-
-def episode_as_json(project: Project, incident: Incident, figures: IncidentFigures, number: int) -> dict[str, Any]:
-    """Return one of an incident's episodes as JSON; `number` counts from 0, -1 is the last."""
-    episode, length, cost = incident.episodes[number], figures.episodes[number], figures.episode_costs[number]
-    return {
-        **_onset(episode),
-        "first_failed_at": iso(episode.first_failed_at),
-        "detected_at": iso(episode.detected_at),
-        "acknowledged_at": iso(episode.acknowledged_at),
-        "resolved_at": iso(episode.resolved_at),
-        "ttd_h": float(hours(length.ttd)),
-        "tta_h": _hours(length.tta),
-        "ttr_h": _hours(None if length.lasts else length.ttr),
-        "cost": project.currency.number(cost),
+        "occurred_at": onset.at,
+        "occurred_earliest": onset.earliest,
+        "occurred_latest": onset.latest,
+        "occurrence_method": onset.method,
     }
 
 
 def _hours(microseconds: int | None) -> float | None:
-    return None if microseconds is None else float(hours(microseconds))
-
-
-def _event(event: Event) -> dict[str, Any]:
-    return {
-        "recorded_at": iso(event.recorded_at),
-        "actor": event.actor,
-        "kind": event.change.kind,
-        "change": encode(event.change),
-    }
+    return None if microseconds is None else as_hours(microseconds)

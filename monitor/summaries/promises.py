@@ -1,22 +1,76 @@
-"""How many false alarms a learned limit promised, and how many it raised, as people answered them."""
+"""How many false alarms a learned limit promised, how many it raised as people answered them, and its power."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
-from checks import Check
+from checks import Check, Message
 from incidents import AnsweredAlarms, Incident, Resolution, Watch, answer_of
 from monitor.config import Table
+from store import Result
 
 _DAY = timedelta(days=1)
+_NONE: Final = Message("none")
+_OF_USUAL: Final = Message("{size:number} ({share:ratio} of the usual value)")
+_POWER: Final = Message(
+    "{what}: the smallest change detected with a chance of one half is a loss of {loss}, an excess of {excess}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPower:
+    """The smallest loss and excess that a learned limit would flag with a chance of one half; None where none is.
+
+    In units of the number, which is seconds of `freshness` and a share of rows of `not_null`, as is `usual`.
+    `column`: of a check that learns a limit for each of its columns.
+    """
+
+    column: str | None
+    usual: float | None
+    loss: float | None
+    excess: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the published shape."""
+        return {"column": self.column, "usual": self.usual, "loss": self.loss, "excess": self.excess}
+
+    def message(self, check: Check, check_id: str) -> Message:
+        """Return it as a sentence about a check."""
+        what = check_id if self.column is None else f"{check_id} ({self.column})"
+        return _POWER.given(what=what, loss=self._size(self.loss, check), excess=self._size(self.excess, check))
+
+    def _size(self, size: float | None, check: Check) -> Message:
+        if size is None:
+            return _NONE
+        if check.type == "freshness":
+            return Message("{age:duration}", {"age": size})
+        if check.type == "not_null":
+            return Message("{share:ratio}", {"share": size})
+        if not self.usual or self.usual < 0:
+            return Message("{size:number}", {"size": size})
+        return _OF_USUAL.given(size=size, share=size / self.usual)
+
+
+def powers_of(result: Result | None) -> tuple[LearnedPower, ...]:
+    """Return the power of each learned limit of a check, as of its newest result; none before it learned one."""
+    learned = None if result is None else result.observed.get("learned")
+    if not isinstance(learned, Mapping):
+        return ()
+    limits: Iterable[tuple[str | None, Any]] = [(None, learned)] if "usual" in learned else learned.items()
+    return tuple(
+        LearnedPower(column, limit["usual"], limit["loss"], limit["excess"])
+        for column, limit in limits
+        if isinstance(limit, Mapping) and "excess" in limit
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPromise:
     """The alarms of a check with a learned limit, by how they were answered, over the time that it was watched.
 
-    `unanswered` are open, or were closed by a passing run with no word of a person: they may have been false.
+    `unanswered` are open, or were closed by a passing run with no word of a person: they may have been false. `power`:
+    of each of its limits, with its sentence in `power_messages`.
     """
 
     check_id: str
@@ -28,6 +82,8 @@ class MeasuredPromise:
     real: int
     expected: int
     unanswered: int
+    power: tuple[LearnedPower, ...] = ()
+    power_messages: tuple[Message, ...] = ()
 
     @property
     def alarms(self) -> int:
@@ -64,6 +120,7 @@ class MeasuredPromise:
             "unanswered": self.unanswered,
             "seen": None if self.seen is None else round(self.seen, 3),
             "seen_at_most": None if self.seen_at_most is None else round(self.seen_at_most, 3),
+            "power": [power.as_json() for power in self.power],
         }
 
     def sentence(self) -> str:
@@ -77,9 +134,14 @@ class MeasuredPromise:
 
 
 def promises_of(
-    table: Table, incidents: Sequence[Incident], watches: Mapping[str, Watch], *, now: datetime
+    table: Table,
+    incidents: Sequence[Incident],
+    watches: Mapping[str, Watch],
+    results: Mapping[str, Result],
+    *,
+    now: datetime,
 ) -> Mapping[str, MeasuredPromise]:
-    """Return the promises of a table's checks that ran, by check id."""
+    """Return the promises of a table's checks that ran, by check id; `results`: the newest of each."""
     promises: dict[str, MeasuredPromise] = {}
     for check in table.checks:
         check_id = table.check_id(check)
@@ -87,7 +149,9 @@ def promises_of(
         since = None if watch is None else watch.monitored_since
         promise = promise_of(check, check_id, incidents, since=since, now=now)
         if promise is not None:
-            promises[check_id] = promise
+            power = powers_of(results.get(check_id))
+            messages = tuple(item.message(check, check_id) for item in power)
+            promises[check_id] = replace(promise, power=power, power_messages=messages)
     return promises
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -214,6 +214,22 @@ def progress(
             yield advance
     else:
         yield _Lines(label, total, share=share, console=console, clock=clock or SystemClock()).advance
+
+
+@contextmanager
+def progress_by_step() -> Iterator[Callable[[str, int], None]]:
+    """Yield a function to be called with a label and the number of pieces after each piece; see `progress`."""
+    with ExitStack() as stack:
+        last: tuple[str, Advance] | None = None
+
+        def advance(label: str, total: int) -> None:
+            nonlocal last
+            if last is None or last[0] != label:
+                stack.close()
+                last = label, stack.enter_context(progress(label, total))
+            last[1]()
+
+        yield advance
 
 
 @contextmanager

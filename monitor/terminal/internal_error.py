@@ -5,35 +5,51 @@ error and the places in the code, never messages, arguments or values, because t
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TypeAlias
 
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem
+from monitor.terminal.process_hardening import end_process
 from monitor.terminal.version import version
 
 Hook: TypeAlias = Callable[[type[BaseException], BaseException, TracebackType | None], None]
 
 
 def crash_hook(invocation: Invocation) -> Hook:
-    """Return the hook that writes a crash report, tells where it is, and leaves with exit code 70."""
+    """Return the hook that writes a crash report, tells where it is, and leaves with exit code 70.
+
+    After Ctrl-C it leaves with 130, whatever the error is: libraries make errors of their own of it (pydantic, while it
+    compiles a model, a SchemaError).
+    """
+    pressed: list[int] = []
+
+    def press(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else Ctrl-C is ignored, as under nohup
+        signal.signal(signal.SIGINT, press)
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            raise SystemExit(ExitCode.INTERRUPTED)
-        path = _write_report(_report(error.with_traceback(trace)))
+        if pressed or issubclass(kind, KeyboardInterrupt):
+            end_process(ExitCode.INTERRUPTED)
+        path = write_report(error.with_traceback(trace))
         message = f"a bug in tablewatch: {kind.__name__}; a report without data values was written to {path}"
         invocation.show([Problem("bug", message, hint="please attach that file to an issue")])
-        raise SystemExit(ExitCode.BUG)
+        end_process(ExitCode.BUG)
 
     return hook
 
 
-def _write_report(text: str) -> str:
+def write_report(error: BaseException) -> str:
+    """Write a crash report to a file of its own, and return its path."""
     import tempfile
 
+    text = _report(error)
     handle, path = tempfile.mkstemp(prefix="tablewatch-crash-", suffix=".txt", text=True)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)

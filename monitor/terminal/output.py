@@ -19,6 +19,7 @@ from monitor.terminal.problem import Problem, envelope
 from monitor.terminal.redaction import Redactor
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from rich.console import Console
 
 
@@ -56,13 +57,20 @@ class Invocation:
             return command
         return command.replace("tablewatch ", f"tablewatch -c {shlex.quote(str(self.config_path))} ", 1)
 
-    def emit(self, result: Mapping[str, Any], human: Callable[["Console"], object] | None = None) -> None:
+    def emit(
+        self,
+        result: "Mapping[str, Any] | BaseModel | Callable[[], Mapping[str, Any] | BaseModel]",
+        human: Callable[["Console"], object] | None = None,
+    ) -> None:
         """Show a result: as one JSON value, or as `human` draws it on the console of standard output.
 
-        Without `human` the result is JSON for people too.
+        Without `human` the result is JSON for people too. A function is called for JSON only.
         """
         if self.as_json or human is None:
-            print_json(self.redactor.value(result))
+            made = result() if callable(result) else result
+            print_json(
+                self.redactor.value(made if isinstance(made, Mapping) else made.model_dump(mode="json", by_alias=True))
+            )
         else:
             human(self._console(stderr=False))
 

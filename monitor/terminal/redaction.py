@@ -1,7 +1,7 @@
 """Keep secrets out of everything that is shown.
 
 A value that came from the environment or from a file is a secret wherever it turns up, and so is the password of any
-URL.
+URL, and what signs one: `X-Amz-Signature`, `sig` of a shared access signature, a token.
 """
 
 import json
@@ -63,8 +63,8 @@ _SHORTEST = 4
 
 _URL_PASSWORD = re.compile(r"(?P<before>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@\"']*:)[^\s\"']+?(?P<after>@(?!\S*?@))")
 _QUERY_SECRET = re.compile(
-    r"(?P<before>[?&;][\w.-]*(?:password|passwd|passphrase|pwd|token|secret|credentials?|api[_-]?key|private_key|access_key)"
-    r"[\w.-]*=)[^\s&;\"'#]+",
+    r"(?P<before>[?&;](?:[\w.-]*(?:password|passwd|passphrase|pwd|token|secret|credential|signature|hmac|api[_-]?key"
+    r"|private_key|access_?key)[\w.-]*|sig|sas|key)=)[^\s&;\"'#]+",
     re.IGNORECASE,
 )
 _SECRET_KEYS = frozenset({"secret", "password", "token"})

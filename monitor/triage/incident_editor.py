@@ -140,7 +140,7 @@ class IncidentEditor:
         listed = None if cause is None else listed_cause(self._project.config, cause)
 
         def decide(tx: WriteTransaction, incident: Incident) -> Change:
-            fails = self._still_fails(tx, incident)
+            fails = not force and self._still_fails(tx, incident)
             ending = Ending(at or incident.last.resolved_at or self.now, resolution, listed)
             return verbs.resolve(incident, ending, now=self.now, check_still_fails=fails, force=force)
 
@@ -197,13 +197,17 @@ class IncidentEditor:
             return tx.incidents.append(incident, [change], recorded_at=self.now, actor=self._actor)
 
     def _still_fails(self, tx: ReadTransaction, incident: Incident) -> bool:
-        """Check whether the last evaluated run of its check failed; False if the check is no longer configured."""
-        configured = {table.check_id(check) for table in self._project.config.tables for check in table.checks}
-        if incident.check_id is None or incident.check_id not in configured:
+        """Check whether the last evaluated run of its check failed; False if the check is no longer configured.
+
+        While the configuration has errors, a check counts as configured.
+        """
+        if incident.check_id is None:
             return False
         series = incident.series or incident.check_id
         watch = tx.results.watches([series]).get(series)
-        return watch is not None and _failed(watch)
+        if watch is None or not _failed(watch):
+            return False
+        return self._project.check_of(incident) is not None or not self._project.is_whole()
 
 
 def _failed(watch: Watch) -> bool:

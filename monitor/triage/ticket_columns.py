@@ -20,7 +20,7 @@ from monitor.triage.time_parsing import ParsedTime, TimeReader, UnreadableTime
 
 T = TypeVar("T")
 
-_ENDING: Final = frozenset({"resolution", "cause"})
+_NEEDS_AN_END: Final = frozenset({"resolution", "cause"})
 _RESOLUTION: Final = word_of(Resolution)
 _SEVERITY: Final = word_of(Severity)
 _FOUND_BY: Final = word_of(FoundBy)
@@ -169,7 +169,7 @@ def _fields_of(filled: Sequence[bool], has_end: bool) -> frozenset[str]:
     """Return the fields with a value in a row; resolution and cause only with an end."""
     names = {name for name, is_filled in zip(FIELDS, filled, strict=True) if is_filled}
     if "resolved" not in names:
-        names -= _ENDING
+        names -= _NEEDS_AN_END
     return frozenset(names | {"resolved"} if has_end else names)
 
 

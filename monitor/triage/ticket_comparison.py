@@ -33,7 +33,7 @@ from monitor.triage.ticket_columns import Ticket
 from monitor.triage.ticket_history import FIELDS, TABLE, Field, TicketHistory, as_text, importer, ticket_history_of
 
 _TIMES: Final = frozenset({"occurred", "detected", "resolved"})
-_ENDING: Final = frozenset({"resolved", "resolution"})
+_OF_THE_END: Final = frozenset({"resolved", "resolution"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: 
     if incident.merged_into is not None:
         return f"it was merged into #{incident.merged_into}"
     judged = past.changed_by.get("resolution")
-    if judged is not None and incident.resolution is Resolution.DUPLICATE and compared.name in _ENDING:
+    if judged is not None and incident.resolution is Resolution.DUPLICATE and compared.name in _OF_THE_END:
         return f"{judged} resolved it here as a duplicate"
     if changed_by is not None and (not is_new or past.ticket.get(compared.name) is None):
         return f"corrected here by {changed_by}"
@@ -145,7 +145,7 @@ def _updated(
     except (ImpossibleOrder, NotAllowed) as error:
         reason = in_zone(str(error), zone)
         # times depend on one another, and the resolution on the end
-        stuck = fields & (_TIMES | (_ENDING if incident.last.resolved_at is None else frozenset()))
+        stuck = fields & (_TIMES | (_OF_THE_END if incident.last.resolved_at is None else frozenset()))
         changes = _changes(incident, reported_incident, fields - stuck, now)
     after = _after(incident, changes, now)
     stuck |= {

@@ -71,6 +71,9 @@ def word_of(words: type[W]) -> Callable[[str], W]:
     return read
 
 
+_LONGEST_NUMBER: Final = 6
+
+
 @dataclass(frozen=True, slots=True)
 class TicketMapping:
     """The column of each field, the fields with the same value in every row, and the translations of words.
@@ -107,11 +110,14 @@ class TicketMapping:
             fixed[current_text] = _ours(current_text, value, f"--set {text}")
         return cls(columns, fixed, _meanings(meanings))
 
-    def places(self, header: Sequence[str]) -> Mapping[str, int]:
-        """Return the position of each field in a row; a column named like a field needs no mapping.
+    def places(self, header: Sequence[str]) -> Mapping[str, Sequence[int]]:
+        """Return the positions of each field in a row; a column named like a field needs no mapping.
+
+        Of columns of one name, such as Jira's `Labels`, the first cell that is not empty counts; `Labels#2` is the
+        second of them.
 
         Raises:
-            UnreadableTickets: a column is missing or occurs twice, or a required field has none.
+            UnreadableTickets: a column is missing, a required field has none, or one without a mapping has two.
         """
         wanted = {name: name for name in FIELDS if name in header and name not in self.constants} | dict(self.columns)
         missing = [name for name in NEEDED if name not in wanted and name not in self.constants]
@@ -119,18 +125,25 @@ class TicketMapping:
             hint = f"columns: {', '.join(header)}; use --map COLUMN={missing[0]}"
             raise unreadable(f"no column for {' and '.join(missing)}", hint=hint)
         for column in wanted.values():
-            if header.count(column) != 1:
-                text = "occurs more than once" if column in header else "is not in the file"
+            if not _positions(header, column):
                 hint = did_you_mean(column, header).removeprefix("; ") or f"columns: {', '.join(header)}"
-                raise unreadable(f"column '{column}' {text}", hint=hint)
-        return {name: header.index(column) for name, column in wanted.items()}
+                raise unreadable(f"column '{column}' is not in the file", hint=hint)
+            if header.count(column) > 1 and column not in self.columns.values():
+                hint = (
+                    f"--map {column}={column} takes the first that is not empty, --map {column}#2={column} the second"
+                )
+                raise unreadable(f"column '{column}' occurs more than once", hint=hint)
+        return {name: _positions(header, column) for name, column in wanted.items()}
 
-    def texts(self, rows: Sequence[Sequence[str]], places: Mapping[str, int]) -> Mapping[str, Sequence[str]]:
+    def texts(self, rows: Sequence[Sequence[str]], places: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[str]]:
         """Return the cells of each field, translated and without surrounding spaces, with the constant fields.
 
         A constant resolution is for resolved rows only.
         """
-        ours: dict[str, Sequence[str]] = {name: [row[place].strip() for row in rows] for name, place in places.items()}
+        ours: dict[str, Sequence[str]] = {
+            name: [next(filter(None, (row[place].strip() for place in at)), "") for row in rows]
+            for name, at in places.items()
+        }
         for name in self.meanings.keys() & ours.keys():
             words = self.meanings[name]
             meaning = {text: words.get(_alike(text), text) for text in set(ours[name])}
@@ -140,6 +153,15 @@ class TicketMapping:
             value = self.constants["resolution"]
             ours["resolution"] = [value if end else "" for end in ours.get("resolved", [""] * len(rows))]
         return ours
+
+
+def _positions(header: Sequence[str], column: str) -> Sequence[int]:
+    """Return where columns of a name stand; of `Labels#2` the second `Labels` only."""
+    positions = [at for at, name in enumerate(header) if name == column]
+    base, sharp, number = column.rpartition("#")
+    if positions or not sharp or not number.isdecimal() or len(number) > _LONGEST_NUMBER:
+        return positions
+    return _positions(header, base)[int(number) - 1 : int(number)] if int(number) else []
 
 
 def _meanings(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]]:

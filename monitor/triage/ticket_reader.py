@@ -71,13 +71,15 @@ class TicketReader:
             yield self._tickets(batch, width, places)
             on_rows(len(batch))
 
-    def _head(self, rows: Iterator[tuple[int, list[str]]]) -> tuple[int, Mapping[str, int]]:
+    def _head(self, rows: Iterator[tuple[int, list[str]]]) -> tuple[int, Mapping[str, Sequence[int]]]:
         _, header = next(rows, (0, []))
         if not header:
             raise unreadable("the file is empty; expected a line with the names of the columns", str(self.file))
         return len(header), self.plan.places([name.strip() for name in header])
 
-    def _tickets(self, rows: Sequence[tuple[int, list[str]]], width: int, places: Mapping[str, int]) -> list[Ticket]:
+    def _tickets(
+        self, rows: Sequence[tuple[int, list[str]]], width: int, places: Mapping[str, Sequence[int]]
+    ) -> list[Ticket]:
         whole = [(line, values) for line, values in rows if len(values) == width]
         bad = [
             RefusedRow(line, f"has {count(len(values), 'value')}, expected {width}")

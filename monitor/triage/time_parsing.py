@@ -34,6 +34,10 @@ _SLASHED: Final = re.compile(r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2
 """As spreadsheets write it in Japan, `2026/10/5 9:30`: nobody puts the day before the month after a year."""
 
 
+_EPOCH: Final = re.compile(r"(?P<seconds>\d{10})(?P<thousandths>\d{3})?", re.ASCII)
+"""Seconds or milliseconds since 1970, as programs export times from September 2001 on."""
+
+
 class UnreadableTime(ValueError):
     """A text that is no time, or none that we could be sure of. `reason` says why without the text."""
 
@@ -54,7 +58,7 @@ class TimeReader:
     """Reads times at a moment, in an IANA zone.
 
     With patterns of `strptime` it reads times of those forms and ISO 8601 with an offset only: a pattern says what the
-    numbers mean. Without `relative` no `now` and no `2h ago`.
+    numbers mean. Without `relative`, as for files, no `now` and no `2h ago`, but seconds or milliseconds since 1970.
     """
 
     zone: str
@@ -78,12 +82,12 @@ class TimeReader:
         words = " ".join(text.split())
         if self.patterns:
             return self._read_patterns(words)
-        if self.relative and words.lower() == "now":
-            return ParsedTime(self.now)
-        if self.relative and words.lower().endswith(" ago"):
-            return ParsedTime(self._ago(words[:-4]))
+        if self.relative and (words.lower() == "now" or words.lower().endswith(" ago")):
+            return ParsedTime(self.now if words.lower() == "now" else self._ago(words[:-4]))
         if match := _TIME.fullmatch(words):
             return self._read_iso(match, text)
+        if not self.relative and (number := _EPOCH.fullmatch(words)):
+            return self._read_epoch(number)
         words = _with_hyphens(words)
         if _DAY.fullmatch(words):
             _parsed(words, text)
@@ -94,8 +98,13 @@ class TimeReader:
         return self._read_iso(match, text)
 
     def _example(self) -> str:
-        last = "2h ago" if self.relative else "2026/11/11 10:10"
-        return f"{_EXAMPLE} or '{last}'"
+        if self.relative:
+            return f"{_EXAMPLE} or '2h ago'"
+        return f"{_EXAMPLE}, '2026/11/11 10:10' or seconds since 1970; --time-format names another form"
+
+    def _read_epoch(self, match: re.Match[str]) -> ParsedTime:
+        whole = datetime.fromtimestamp(int(match["seconds"]), UTC)
+        return ParsedTime(_in_range(whole, match[0]) + timedelta(milliseconds=int(match["thousandths"] or 0)))
 
     def _read_iso(self, match: re.Match[str], text: str) -> ParsedTime:
         offset = (match["offset"] or "").upper()
@@ -126,6 +135,8 @@ class TimeReader:
             raise UnreadableTime(words, f"is ambiguous between {', '.join(results)}; keep one format")
         for parsed in results.values():
             return self._placed(_in_range(parsed, words), words)
+        if not self.relative and (number := _EPOCH.fullmatch(words)):
+            return self._read_epoch(number)
         match = _TIME.fullmatch(words)
         if match is None or not match["offset"]:
             forms = " or ".join(self.patterns)
@@ -140,7 +151,7 @@ class TimeReader:
         if early.utcoffset() != late.utcoffset():  # PEP 495: the two differ where a time is skipped or happens twice
             if early.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != parsed:
                 raise UnreadableTime(
-                    text, f"does not exist in {self.zone}(skipped by daylight saving time); use another time"
+                    text, f"does not exist in {self.zone} (skipped by daylight saving time); use another time"
                 )
             offsets = " or ".join(_offset(item) for item in (early, late))
             raise UnreadableTime(text, f"is ambiguous in {self.zone} (daylight saving time); add the offset, {offsets}")

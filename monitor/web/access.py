@@ -17,14 +17,16 @@ class Access(StrEnum):
     RESPOND = "respond"
     RELEASE = "release"
     ADMINISTER = "administer"
+    ASK = "ask"
 
 
 ALLOWED: Final[Mapping[WebRole, frozenset[Access]]] = {
     WebRole.VIEWER: frozenset({Access.PUBLIC, Access.READ}),
     WebRole.RESPONDER: frozenset({Access.PUBLIC, Access.READ, Access.RESPOND}),
     WebRole.OWNER: frozenset({Access.PUBLIC, Access.READ, Access.RESPOND}),
-    WebRole.STEWARD: frozenset({Access.PUBLIC, Access.READ, Access.RELEASE}),
+    WebRole.STEWARD: frozenset({Access.PUBLIC, Access.READ, Access.RELEASE, Access.ASK}),
     WebRole.ADMIN: frozenset(Access),
+    WebRole.ASK: frozenset({Access.PUBLIC, Access.ASK}),
 }
 """The rights of each role; `Grant.owners` and `Grant.domains` limit on which tables it may act."""
 

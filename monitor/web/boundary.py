@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -140,10 +140,11 @@ def error_of(error: Exception) -> WebError:
         case HTTPException():
             code = {404: "request.not_found", 405: "request.method"}.get(error.status_code, "request")
             return WebError(error.status_code, Problem(code, error.detail.lower()), headers=error.headers)
-        case RowRefused() as refused:
-            return WebError(422, Problem("store.refused", str(refused)))
+        case ClientDisconnect():  # nobody reads the answer
+            return WebError(408, Problem("request.timeout", "the request did not arrive"))
         case StoreError():
-            return WebError(503, Problem("store", str(error)))
+            is_refused = isinstance(error, RowRefused)
+            return WebError(422 if is_refused else 503, Problem("store.refused" if is_refused else "store", str(error)))
         case _:
             kind = type(error).__name__
             places = [place.strip() for place in error_places(error)[:0:-1]]

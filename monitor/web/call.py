@@ -1,8 +1,9 @@
 """The arguments of a handler: the application, the caller, and the validated request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -12,10 +13,10 @@ from monitor.config.project import Project
 from monitor.terminal.problem import Problem
 from monitor.web.access import Access, Principal
 from monitor.web.change_feed import ChangeFeed
-from monitor.web.credentials import SignInLimit
 from monitor.web.model_cache import ModelCache
 from monitor.web.oidc import OidcProvider
 from monitor.web.problems import WebError
+from monitor.web.rate_limit import Gate, RequestCost, TryLimit
 from store import ReadTransaction, Store
 
 
@@ -31,9 +32,11 @@ class Application:
 
     project: Project
     store: Store
-    limit: SignInLimit
+    limit: TryLimit
+    questions: TryLimit
     models: ModelCache
     feed: ChangeFeed
+    gates: Mapping[RequestCost, Gate]
     oidc: OidcProvider | None = None
 
 
@@ -41,7 +44,8 @@ class Application:
 class Call:
     """One request. `query` holds the values of the path and of the query string, `body` the form or the JSON.
 
-    `cookie` is that of a session, `attempt` that of a browser which was sent to the identity provider.
+    `client` is its address, None behind a proxy that does not name it. `cookie` is that of a session, `attempt` that of
+    a browser which was sent to the identity provider.
     """
 
     application: Application
@@ -49,7 +53,7 @@ class Call:
     principal: Principal | None
     query: Any
     body: Any
-    peer: str
+    client: str | None
     cookie: str | None
     attempt: str | None = None
     language: str = "en"
@@ -81,6 +85,29 @@ View: TypeAlias = Callable[[Project, ReadTransaction, Any, datetime], BaseModel]
 
 
 @dataclass(frozen=True, slots=True)
+class SharedView:
+    """A view of the store, whose model is shared by readers for some seconds."""
+
+    view: View
+
+    async def model(self, call: Call, load: RequestCost) -> BaseModel:
+        """Return the model as it is now or was a moment ago.
+
+        Raises:
+            WebError: 429 or 503: too many models are being computed.
+        """
+        reader, gate = call.require_principal().actor, call.application.gates[load]
+        return await call.application.models.get(
+            (self.view, call.query), lambda: gate.run(partial(self, call), reader), reader
+        )
+
+    def __call__(self, call: Call) -> BaseModel:
+        """Return the model as it is now."""
+        with call.store.reading() as tx:
+            return self.view(call.project, tx, call.query, call.now)
+
+
+@dataclass(frozen=True, slots=True)
 class WebRoute:
     """One method of one path. A reply that is a model is a page by `template`, else JSON.
 
@@ -98,6 +125,7 @@ class WebRoute:
     body: type[BaseModel] | None = None
     status: int = 200
     media_type: str = "application/json"
+    load: RequestCost = RequestCost.PAGE
 
     @property
     def is_api(self) -> bool:
@@ -108,16 +136,3 @@ class WebRoute:
 def is_api_path(path: str) -> bool:
     """Check whether a path is that of the API or the JSON twin of a page."""
     return path.startswith("/api/") or path.endswith(".json")
-
-
-def reading(view: View) -> Handler:
-    """Return a handler that shows a view of the store, as it is now or was a moment ago."""
-
-    def handle(call: Call) -> BaseModel:
-        def make() -> BaseModel:
-            with call.store.reading() as tx:
-                return view(call.project, tx, call.query, call.now)
-
-        return call.application.models.get((view, call.query), make)
-
-    return handle

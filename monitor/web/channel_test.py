@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict
 from monitor.alerts.dispatch import send
 from monitor.alerts.trial_message import TrialMessageKind, trial_message
 from monitor.channels import DeliveryFailed
+from monitor.summaries.shapes import Shape
 from monitor.terminal.problem import Problem
 from monitor.web.call import Call
 from monitor.web.problems import WebError
-from monitor.web.views.shapes import Shape
 
 
 class ChannelTestBody(BaseModel):

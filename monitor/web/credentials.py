@@ -7,12 +7,10 @@ hashes are stored.
 import hmac
 import re
 import secrets
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
 from argon2 import PasswordHasher
@@ -20,7 +18,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from starlette.requests import Request
 
 from monitor.config import ProxySignIn, Web
-from monitor.config.web_model import cookie_name
+from monitor.config.web_model import cookie_name, is_loopback
 from monitor.terminal.problem import Problem
 from monitor.web.access import Principal
 from monitor.web.problems import WebError
@@ -40,8 +38,6 @@ SHORTEST: Final = 12
 """The minimum length of a password."""
 _LONGEST: Final = 1_000
 _HASHER: Final = PasswordHasher()
-_ONE_AT_A_TIME: Final = threading.Lock()
-"""A hash takes 64 MiB: many sign-ins at once must not take the memory of the machine."""
 _NOBODY: Final = "$argon2id$v=19$m=65536,t=3,p=4$Qlvs1bv2g42UJRTXxr+DMA$0t8pZugWUpywY9C9e1ec7NWnie0CPvh6AlQQTg25Pd4"
 """A hash that no password has, so that an unknown name takes as long as a wrong password."""
 IDLE: Final = timedelta(hours=12)
@@ -55,8 +51,8 @@ _SEEN_STEP: Final = timedelta(minutes=5)
 _USED_STEP: Final = timedelta(days=1)
 _NAME: Final = re.compile(r"[\w.@+-]{1,100}")
 
-_PREFIXES: Final = {WebRole.VIEWER: "twr_", WebRole.RESPONDER: "tww_", WebRole.OWNER: "tww_"}
-"""The prefix of an API token by its role: read, or write. Stewards and administrators are people."""
+_PREFIXES: Final = {WebRole.VIEWER: "twr_", WebRole.RESPONDER: "tww_", WebRole.OWNER: "tww_", WebRole.ASK: "twq_"}
+"""The prefix of an API token by its role: read, write, or ask. Stewards and administrators are people."""
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _BEARER: Final = "bearer "
 
@@ -69,53 +65,18 @@ def hash_password(password: str) -> str:
     """
     if not SHORTEST <= len(password) <= _LONGEST:
         raise ValueError(f"a password has {SHORTEST} to {_LONGEST:,} letters; this has {len(password):,}")
-    with _ONE_AT_A_TIME:
-        return _HASHER.hash(password)
+    return _HASHER.hash(password)
 
 
 def is_password(password: str, hashed: str | None) -> bool:
     """Check whether a password has a hash; None, of a user without a password or of nobody, has none."""
     if len(password) > _LONGEST:
         return False
-    with _ONE_AT_A_TIME:
-        try:
-            _HASHER.verify(hashed or _NOBODY, password)
-        except (VerificationError, InvalidHashError):
-            return False
+    try:
+        _HASHER.verify(hashed or _NOBODY, password)
+    except (VerificationError, InvalidHashError):
+        return False
     return hashed is not None
-
-
-class SignInLimit:
-    """Rate limit of failed sign-ins, by name and by address."""
-
-    def __init__(
-        self, clock: Callable[[], float], *, most: int = 10, window_s: float = 900, entries: int = 10_000
-    ) -> None:
-        """Allow `most` failures in `window_s` seconds for each key; `entries` bounds what is remembered."""
-        self._clock = clock
-        self._most = most
-        self._window_s = window_s
-        self._entries = entries
-        self._failures: OrderedDict[str, list[float]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def is_open(self, *keys: str) -> bool:
-        """Check whether another try is allowed for all keys."""
-        with self._lock:
-            return all(len(self._recent(key)) < self._most for key in keys)
-
-    def fail(self, *keys: str) -> None:
-        """Count a failure for each key."""
-        with self._lock:
-            for key in keys:
-                self._failures[key] = [*self._recent(key), self._clock()][-self._most :]
-                self._failures.move_to_end(key)
-            while len(self._failures) > self._entries:
-                self._failures.popitem(last=False)
-
-    def _recent(self, key: str) -> list[float]:
-        since = self._clock() - self._window_s
-        return [at for at in self._failures.get(key, ()) if at > since]
 
 
 def digest_of(secret: str) -> bytes:
@@ -131,7 +92,6 @@ def is_account_name(name: str) -> bool:
 def make_link(tx: WriteTransaction, name: str, grant: Grant, now: datetime) -> str:
     """Write down a login link that holds for ten minutes, and return its secret part."""
     secret = secrets.token_urlsafe(32)
-    tx.accounts.forget_expired(now=now, idle_since=now - IDLE)
     tx.accounts.add_link(LoginLink(digest_of(secret), name, grant, now + LINK_LIFE))
     return secret
 
@@ -155,7 +115,6 @@ def make_token(tx: WriteTransaction, name: str, grant: Grant, *, now: datetime, 
 def start_session(tx: WriteTransaction, name: str, method: SignInMethod, grant: Grant, *, now: datetime) -> str:
     """Write down a new session, and return its id, which is never one that a browser has sent."""
     secret = secrets.token_urlsafe(32)
-    tx.accounts.forget_expired(now=now, idle_since=now - IDLE)
     tx.accounts.add_session(WebSession(digest_of(secret), name, method, grant, now, now, now + ABSOLUTE))
     return secret
 
@@ -195,6 +154,24 @@ def grant_of_user(tx: ReadTransaction, name: str) -> Grant:
 def peer_of(request: Request) -> str:
     """Return the address at the other end of the socket; headers that claim another one are not read."""
     return request.client.host if request.client is not None else ""
+
+
+def client_of(web: Web, request: Request) -> str | None:
+    """Return the address of a client, of IPv6 its network of 64 bits; None behind a proxy that does not name it.
+
+    The header `web.client_header` is read from a proxy only: this machine, and `web.proxy.trusted`.
+    """
+    hops = ",".join(request.headers.getlist(web.client_header or "")).split(",")
+    for hop in [peer_of(request), *reversed(hops)]:
+        try:
+            address = ip_address(hop.strip())
+        except ValueError:
+            return None
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        if not is_loopback(str(address)) and not (web.proxy and _is_in(str(address), web.proxy.trusted)):
+            return str(ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
+    return None
 
 
 def identify(web: Web, store: Store, request: Request, now: datetime) -> Principal | None:

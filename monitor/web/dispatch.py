@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, get_args, get_origin
 from urllib.parse import parse_qsl
 
-from anyio.to_thread import run_sync
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -15,25 +14,45 @@ from monitor.config.web_model import attempt_cookie_name, cookie_name
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import json_text
 from monitor.web.access import Access, Principal, is_allowed
-from monitor.web.call import Application, Call, WebRoute, is_api_path
-from monitor.web.credentials import UNSAFE, check_same_site, identify, peer_of
+from monitor.web.call import Application, Call, SharedView, WebRoute, is_api_path
+from monitor.web.credentials import UNSAFE, check_same_site, client_of, identify
 from monitor.web.pages import Pages
 from monitor.web.problems import WebError, of_validation
+from monitor.web.rate_limit import RequestCost
 from monitor.web.sign_in import sign_in_address
+from store import WebRole
 
 _MOST_FIELDS = 100
+_BLOCK = 16_384
+"""Bytes to whose multiples answers of privacy budgets are filled up."""
 _IDENTIFIED = "tablewatch.principal"
 
 
 def endpoint(route: WebRoute, application: Application, pages: Pages) -> Callable[[Request], Awaitable[Response]]:
     """Return what answers the requests of a route."""
+    gates = application.gates
+    load = RequestCost.WRITE if route.load is RequestCost.PAGE and route.method in UNSAFE else route.load
 
     async def respond(request: Request) -> Response:
-        principal = await run_sync(_authorise, route, application, request)
+        authorise = partial(_authorise, route, application, request)
+        is_public = route.access is Access.PUBLIC  # then nothing is read, and no thread is needed
+        principal = authorise() if is_public else await gates[RequestCost.PAGE].run(authorise, None)
         if isinstance(principal, Response):
             return principal
         raw = await request.body() if request.method in UNSAFE else b""
-        return await run_sync(partial(_answer, route, application, pages, request, principal, raw))
+        client = client_of(application.project.config.web, request) if principal is None else principal.actor
+        if isinstance(route.handle, SharedView):
+            call = _call(route, application, pages, request, principal, raw)
+            model = await route.handle.model(call, load)
+            return await gates[RequestCost.PAGE].run(partial(_reply, route, call, pages, request, model), None)
+        answer = partial(_answer, route, application, pages, request, principal, raw)
+        if load is RequestCost.NONE:
+            return answer()
+        try:
+            return await gates[load].run(answer, client)
+        finally:
+            if principal is not None and request.method in UNSAFE:
+                application.models.change(client)
 
     return respond
 
@@ -55,6 +74,8 @@ def _authorise(route: WebRoute, application: Application, request: Request) -> P
         check_same_site(web, request)
     if is_allowed(principal, route.access):
         return principal
+    if principal is not None and principal.grant.role is WebRole.ASK and request.url.path == "/":
+        return RedirectResponse("/ask", 303)
     if principal is not None:
         message = f"your role, {principal.grant.role}, does not allow this; it needs the right to {route.access}"
         raise WebError(403, Problem("access.role", message))
@@ -74,6 +95,23 @@ def _answer(
     principal: Principal | None,
     raw: bytes,
 ) -> Response:
+    call = _call(route, application, pages, request, principal, raw)
+    return _reply(route, call, pages, request, route.handle(call))
+
+
+def _call(
+    route: WebRoute,
+    application: Application,
+    pages: Pages,
+    request: Request,
+    principal: Principal | None,
+    raw: bytes,
+) -> Call:
+    """Return a request as its handler takes it.
+
+    Raises:
+        WebError: a value that is not valid.
+    """
     web = application.project.config.web
     try:
         query = route.query.model_validate(
@@ -82,30 +120,38 @@ def _answer(
         body = None if route.body is None else route.body.model_validate(_body(route, request, raw))
     except ValidationError as error:
         raise of_validation(error) from None
-    call = Call(
+    return Call(
         application=application,
         now=application.project.clock.now(),
         principal=principal,
         query=query,
         body=body,
-        peer=peer_of(request),
+        client=client_of(web, request),
         cookie=request.cookies.get(cookie_name(web)),
         attempt=request.cookies.get(attempt_cookie_name(web)),
         language=pages.language(request.headers.get("accept-language", "")),
         last_event_id=request.headers.get("last-event-id"),
     )
-    try:
-        reply = route.handle(call)
-    finally:
-        if request.method in UNSAFE:
-            application.models.clear()
+
+
+def _reply(route: WebRoute, call: Call, pages: Pages, request: Request, reply: BaseModel | Response) -> Response:
+    """Return the response of a reply: as it is, as JSON, or as a page."""
     if isinstance(reply, Response):
         return reply
     if route.template is None:
-        return as_json(application, reply.model_dump(mode="json", by_alias=True), route.status)
-    path = request.url.path
-    text = pages.render(route.template, language=call.language, path=path, principal=principal, page=reply)
-    return _html(text, call.language, route.status)
+        response = as_json(call.application, reply.model_dump(mode="json", by_alias=True), route.status)
+    else:
+        path = request.url.path
+        text = pages.render(route.template, language=call.language, path=path, principal=call.principal, page=reply)
+        response = _html(text, call.language, route.status)
+    return _padded(response) if route.access is Access.ASK else response
+
+
+def _padded(response: Response) -> Response:
+    """Return a reply filled up with white space to whole blocks: its size does not tell the digits of an answer."""
+    response.body = bytes(response.body).ljust(-(-len(response.body) // _BLOCK) * _BLOCK)
+    response.headers["content-length"] = str(len(response.body))
+    return response
 
 
 def _body(route: WebRoute, request: Request, raw: bytes) -> Any:

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from monitor.summaries.shapes import Shape
 from monitor.terminal.problem import Problem
 from monitor.web.call import Call
-from monitor.web.change_feed import ChangeBatch, ChangeFeed
+from monitor.web.change_feed import ChangeBatch
 from monitor.web.problems import WebError
-from monitor.web.views.shapes import Shape
+from monitor.web.rate_limit import RequestCost
 from store import IncidentChange
 
-MOST_STREAMS: Final = 200
 _RETRY_MS: Final = 2_000
 _Number = Annotated[int, Ge(0), Le(2**63 - 1)]
 _NUMBER: Final[TypeAdapter[int]] = TypeAdapter(_Number)
@@ -42,11 +42,8 @@ def follow_changes(call: Call) -> StreamingResponse:
     """Return the stream of changes.
 
     Raises:
-        WebError: 422 for a `Last-Event-ID` that is no number, 503 if too many streams are open.
+        WebError: 422 for a `Last-Event-ID` that is no number.
     """
-    feed = call.application.feed
-    if feed.followers >= MOST_STREAMS:
-        raise WebError(503, Problem("events.busy", f"{MOST_STREAMS} streams are open; try again later"))
     after = call.query.after
     if call.last_event_id:
         try:
@@ -54,19 +51,24 @@ def follow_changes(call: Call) -> StreamingResponse:
         except ValidationError:
             message = "Last-Event-ID: expected the id of an event of this stream"
             raise WebError(422, Problem("request.invalid", message)) from None
-    return _ChangeStream(feed, after)
+    return _ChangeStream(call, after)
 
 
 class _ChangeStream(StreamingResponse):
     media_type = "text/event-stream"
 
-    def __init__(self, feed: ChangeFeed, after: int | None) -> None:
-        super().__init__(_lines(feed.batches(after)))
-        self._feed = feed
+    def __init__(self, call: Call, after: int | None) -> None:
+        super().__init__(_lines(call.application.feed.batches(after)))
+        self._application = call.application
+        self._client = call.require_principal().actor
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, counted as an open stream."""
-        with self._feed.following():
+        """Send it, counted as an open stream.
+
+        Raises:
+            WebError: 429 or 503: too many streams are open.
+        """
+        with self._application.gates[RequestCost.STREAM].place(self._client), self._application.feed.following():
             await super().__call__(scope, receive, send)
 
 

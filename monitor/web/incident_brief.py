@@ -8,8 +8,8 @@ from markupsafe import Markup
 from incidents import Resolution
 from monitor.config.project import Project
 from monitor.reporting.render import environment, escape_markdown, show_hours_as_length, without_gaps
-from monitor.reporting.sentences import title_of
 from monitor.summaries.catalogue import lineage_of
+from monitor.summaries.incident import title_of
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
 from monitor.triage.create import tidy

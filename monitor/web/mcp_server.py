@@ -25,6 +25,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from checks.parameters.errors import describe_error
 from monitor.config.project import Project
 from monitor.terminal.problem import Problem, Stop, envelope
 from monitor.terminal.redaction import visible
@@ -39,7 +40,8 @@ from monitor.web.problems import WebError
 from monitor.web.views.alert_log import AlertLogQuery, list_alerts
 from monitor.web.views.checks import CheckQuery, show_check
 from monitor.web.views.downtime import DowntimeQuery, show_downtime
-from monitor.web.views.incidents import IncidentNumber, IncidentQuery, list_incidents, show_incident
+from monitor.web.views.incident_list import IncidentQuery, list_incidents
+from monitor.web.views.incidents import IncidentNumber, show_incident
 from monitor.web.views.overview import NoQuery, show_overview
 from monitor.web.views.releases import ReleaseQuery, show_release
 from monitor.web.views.shapes import Number
@@ -95,7 +97,9 @@ class Assistant:
         try:
             answer = tool.answer(self, tool.arguments.model_validate(arguments))
         except ValidationError as error:
-            return envelope([_invalid(item) for item in error.errors(include_input=False, include_url=False)]), True
+            return envelope(
+                [Problem("request.invalid", describe_error(item, whole="the arguments")) for item in error.errors()]
+            ), True
         except WebError as error:
             return error.as_json(), True
         except Stop as error:
@@ -118,10 +122,6 @@ class Assistant:
     def shown(self, number: int) -> Any:
         """Return an incident as its page shows it."""
         return self.read(show_incident, IncidentNumber(id=number))
-
-
-def _invalid(error: Mapping[str, Any]) -> Problem:
-    return Problem("request.invalid", f"{'.'.join(map(str, error['loc'])) or 'the arguments'}: {error['msg']}")
 
 
 def _reads(view: View) -> Callable[[Assistant, Any], Any]:

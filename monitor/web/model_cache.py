@@ -1,79 +1,94 @@
 """Cache of page models for some seconds: many readers of one page cost as much as one.
 
 A model is fresh for `fresh_s` seconds. Up to `old_s` it is still shown, at once, while a new one is made for those who
-ask next; its `as_of` says of when it is. A change that was made by this process empties the cache, so that nobody who
-changed something is shown what was before.
+ask next; its `as_of` says of when it is. Who changed something is shown no model that was begun before; to others it
+counts as any other model, so that a client that writes all the time costs its readers nothing.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from threading import BoundedSemaphore, Lock
-from typing import Any, Final
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 
 _MOST: Final = 256
-_AT_ONCE: Final = 2
-"""Models that are computed at the same time: more would slow down the pages that are cached."""
+Make: TypeAlias = Callable[[], Awaitable[BaseModel]]
 
 
 @dataclass(slots=True)
 class _Entry:
-    """A model and who makes it: others wait for the first one, and are shown the last one."""
+    """A model, when and after how many changes it was begun, and the event that ends the making of the next one."""
 
-    making: Lock = field(default_factory=Lock)
     model: BaseModel | None = None
     made_at: float = 0.0
+    changes: int = 0
+    making: asyncio.Event | None = None
+
+    def end(self) -> None:
+        """Let those who wait look again."""
+        if self.making is not None:
+            self.making.set()
+            self.making = None
 
 
 class ModelCache:
-    """Models by view and query; at most 256, the oldest is evicted first."""
+    """Models by view and query, for one event loop; at most 256, the oldest is evicted first."""
 
     def __init__(self, monotonic: Callable[[], float], fresh_s: float, old_s: float) -> None:
         """Create a cache with a time to live in seconds; 0 caches nothing."""
         self._monotonic, self._fresh_s, self._old_s = monotonic, fresh_s, old_s
-        self._lock = Lock()
         self._entries: dict[Any, _Entry] = {}
-        self._at_once = BoundedSemaphore(_AT_ONCE)
-        self._background = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="models")
+        self._changes = 0
+        self._seen_by_all = 0
+        self._seen_by: dict[str, int] = {}
+        self._refreshing: set[asyncio.Task[None]] = set()
 
-    def get(self, key: Any, make: Callable[[], BaseModel]) -> BaseModel:
-        """Return the model of a key, which is at most `old_s` seconds old."""
+    async def get(self, key: Any, make: Make, reader: str = "") -> BaseModel:
+        """Return the model of a key, at most `old_s` seconds old and begun after all that its reader has changed."""
         if not self._old_s:
-            return make()
-        entry = self._entry(key)
-        model, age = entry.model, self._monotonic() - entry.made_at
-        if model is not None and age < self._fresh_s:
-            return model
-        if model is not None and age < self._old_s:
-            if entry.making.acquire(blocking=False):
-                self._background.submit(self._refresh, entry, make)
-            return model
-        with entry.making:
-            if entry.model is None or self._monotonic() - entry.made_at >= self._old_s:
-                self._make(entry, make)
-            return entry.model or make()
+            return await make()
+        entry, now = self._entry(key), self._monotonic()
+        changes = max(self._seen_by_all, self._seen_by.get(reader, 0))
+        while entry.model is None or now - entry.made_at >= self._old_s or entry.changes < changes:
+            if entry.making is None:
+                entry.making = asyncio.Event()
+                await self._make(entry, make)
+            else:
+                await entry.making.wait()
+        if now - entry.made_at >= self._fresh_s and entry.making is None:
+            entry.making = asyncio.Event()
+            task = asyncio.create_task(self._make(entry, make))
+            self._refreshing.add(task)
+            task.add_done_callback(partial(self._refreshed, entry))
+        return entry.model
 
-    def clear(self) -> None:
-        """Clear the cache after a change. Models that are being computed now are not cached."""
-        with self._lock:
-            self._entries = {}
+    def change(self, reader: str | None = None) -> None:
+        """Note that a reader changed something; without one, that all are to be shown what changed."""
+        self._changes += 1
+        if reader is None or len(self._seen_by) >= _MOST:
+            self._seen_by_all = self._changes
+            self._seen_by.clear()
+        else:
+            self._seen_by[reader] = self._changes
+
+    def _refreshed(self, entry: _Entry, task: asyncio.Task[None]) -> None:
+        """Forget a task; its error is raised to the next request that has to wait for a model."""
+        self._refreshing.discard(task)
+        if task.cancelled():
+            entry.end()
+        else:
+            task.exception()
 
     def _entry(self, key: Any) -> _Entry:
-        with self._lock:
-            if key not in self._entries and len(self._entries) >= _MOST:
-                del self._entries[next(iter(self._entries))]
-            return self._entries.setdefault(key, _Entry())
+        if key not in self._entries and len(self._entries) >= _MOST:
+            del self._entries[next(iter(self._entries))]
+        return self._entries.setdefault(key, _Entry())
 
-    def _refresh(self, entry: _Entry, make: Callable[[], BaseModel]) -> None:
-        """Recompute a model in the background; an error is raised to the next request that waits for it."""
+    async def _make(self, entry: _Entry, make: Make) -> None:
+        began, changes = self._monotonic(), self._changes
         try:
-            self._make(entry, make)
+            entry.model, entry.made_at, entry.changes = await make(), began, changes
         finally:
-            entry.making.release()
-
-    def _make(self, entry: _Entry, make: Callable[[], BaseModel]) -> None:
-        with self._at_once:
-            began = self._monotonic()
-            entry.model, entry.made_at = make(), began
+            entry.end()

@@ -11,7 +11,6 @@ import hmac
 import json
 import logging
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,8 +32,6 @@ _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES2
 """Signatures by a key pair: `none` and signatures by a shared secret are never accepted."""
 _PATIENCE_S: Final = 10
 _LEEWAY_S: Final = 60
-_MOST_AT_ONCE: Final = 4
-"""Concurrent requests to the provider; pages need the other threads."""
 _KEYS_LIFE_S: Final = 600.0
 _KEYS_PAUSE_S: Final = 10.0
 """A key that is not in the provider's set makes us read the set again, but not more often than this."""
@@ -82,7 +79,6 @@ class OidcProvider:
         self.settings = settings
         self._callback = callback
         self._monotonic = monotonic
-        self._waiting = threading.BoundedSemaphore(_MOST_AT_ONCE)
         self._metadata: Mapping[str, Any] | None = None
         self._keys: tuple[float, Any] | None = None
 
@@ -120,8 +116,6 @@ class OidcProvider:
         from joserfc.errors import JoseError
         from requests import RequestException
 
-        if not self._waiting.acquire(timeout=_PATIENCE_S):
-            raise _unreachable("too many sign-ins wait for it")
         try:
             yield
         except OAuthError as error:
@@ -133,8 +127,6 @@ class OidcProvider:
             raise _unreachable(type(error).__name__) from None
         except (ValueError, KeyError, TypeError) as error:
             raise _refused(f"its answer is not as the standard has it ({type(error).__name__})") from None
-        finally:
-            self._waiting.release()
 
     def _session(self) -> Any:
         from authlib.integrations.requests_client import OAuth2Session

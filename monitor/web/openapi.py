@@ -7,11 +7,11 @@ from typing import Any, Final, TypeAlias
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from monitor.summaries.shapes import Shape
 from monitor.terminal.version import version
 from monitor.web.access import ALLOWED
 from monitor.web.call import WebRoute
 from monitor.web.problems import ErrorReply
-from monitor.web.views.shapes import Shape
 
 _PLACE: Final = "#/components/schemas/{model}"
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -24,7 +24,8 @@ _REFUSALS: Final = {
     413: "the body is too large",
     415: "the body is of another type",
     422: "the values are not valid",
-    503: "the store cannot be used now",
+    429: "too much at once by this client; try again later",
+    503: "the store cannot be used now, or too much is asked for at once",
 }
 
 

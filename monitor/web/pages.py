@@ -70,6 +70,7 @@ class Pages:
         env.filters["cards"] = lambda text: with_cards(str(text))
         env.globals.update(
             has_products=bool(project.config.products),
+            has_budgets=bool(project.config.budgets),
             project_name=project.config.project,
             zone=project.config.timezone,
             language=language,

@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Final
 
 from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
+from monitor.summaries.incident import IncidentEpisode
 from monitor.web.views.budgets import BudgetDay
 from monitor.web.views.checks import CheckPage, CheckPoint
 from monitor.web.views.downtime import CalendarRow, DowntimeGroup
-from monitor.web.views.incidents import IncidentEpisode, IncidentPage
+from monitor.web.views.incidents import IncidentPage
 from monitor.web.views.releases import ReleaseComparisonPage, is_plotted, meets_limits
 from monitor.web.views.shapes import TimeDistribution
 from monitor.web.views.table import StripDay

@@ -18,6 +18,7 @@ from starlette.responses import RedirectResponse, Response
 
 from checks import Status
 from monitor.integrations.results import FutureRun, configured_checks, import_run
+from monitor.summaries.shapes import Moment, Shape
 from monitor.terminal.problem import Problem
 from monitor.triage.create import unknown_table
 from monitor.triage.errors import explained
@@ -27,7 +28,6 @@ from monitor.web.call import Call
 from monitor.web.dispatch import as_json
 from monitor.web.incident_verbs import Line, Time, check_may_act
 from monitor.web.problems import WebError
-from monitor.web.views.shapes import Shape
 from monitor.web.views.table import LoggedEventLine
 from store import LoggedEvent, LoggedEventKind, Scheduled
 
@@ -47,14 +47,14 @@ class RequestedRun(Shape):
     """A table and since when its checks wait for a daemon."""
 
     table: str
-    due_at: datetime
+    due_at: Moment
 
 
 class RequestedRuns(Shape):
     """`tablewatch.requested-runs/1`: the tables that are due now."""
 
     schema_: Literal["tablewatch.requested-runs/1"] = Field("tablewatch.requested-runs/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     tables: tuple[RequestedRun, ...]
 
 

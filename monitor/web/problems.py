@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from checks.parameters.errors import describe_error
 from monitor.terminal.problem import ExitCode, Problem, Stop, envelope
 
 _STATUSES: Final[Mapping[str, int]] = {
@@ -81,7 +82,7 @@ def of_stop(stop: Stop) -> WebError:
 def of_validation(error: ValidationError) -> WebError:
     """Return the error reply for input that does not fit its model; the input is not repeated."""
     problems = [
-        Problem("request.invalid", f"{'.'.join(map(str, item['loc'])) or 'request'}: {item['msg'].lower()}")
-        for item in error.errors(include_url=False, include_context=False, include_input=False)
+        Problem("request.invalid", describe_error(item, whole="request"))
+        for item in error.errors(include_url=False, include_input=False)
     ]
     return WebError(422, *problems)

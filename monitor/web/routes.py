@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from monitor.integrations.results import ExternalRun
 from monitor.web import sign_in
 from monitor.web.access import Access
-from monitor.web.call import Call, Nothing, View, WebRoute, reading
+from monitor.web.call import Call, Nothing, SharedView, View, WebRoute
 from monitor.web.channel_test import ChannelTestBody, send_test
 from monitor.web.dispatch import as_json
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
@@ -34,6 +34,18 @@ from monitor.web.pipeline_requests import (
     request_run,
     request_runs,
 )
+from monitor.web.private_answers import (
+    Answer,
+    AnswerPlan,
+    QuestionBody,
+    QuestionPage,
+    give_answer,
+    list_questions,
+    plan_answer,
+    show_answer,
+    show_plan,
+)
+from monitor.web.rate_limit import RequestCost
 from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
 from monitor.web.reports import ReportListQuery, ReportQuery, list_reports, show_record, show_report
 from monitor.web.status import TableName, show_badge, show_liveness, show_metrics, show_readiness
@@ -42,14 +54,8 @@ from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.checks import CheckCostPage, CheckCostQuery, CheckPage, CheckQuery, list_check_costs, show_check
 from monitor.web.views.configuration import ConfigPage, show_configuration
 from monitor.web.views.downtime import DowntimePage, DowntimeQuery, show_downtime
-from monitor.web.views.incidents import (
-    IncidentListPage,
-    IncidentNumber,
-    IncidentPage,
-    IncidentQuery,
-    list_incidents,
-    show_incident,
-)
+from monitor.web.views.incident_list import IncidentListPage, IncidentQuery, list_incidents
+from monitor.web.views.incidents import IncidentNumber, IncidentPage, IncidentRequest, show_incident
 from monitor.web.views.overview import OverviewPage, show_overview
 from monitor.web.views.products import (
     ProductListPage,
@@ -73,6 +79,8 @@ from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
 
 API: Final = "/api/v1"
 _INCIDENT: Final = "/incidents/{id:int}"
+_HEAVY_VIEWS: Final = (show_downtime, show_comparison)
+"""Views that compute for long over a large store: they have few places, so that other pages have theirs."""
 
 
 @cache
@@ -83,6 +91,7 @@ def routes() -> Sequence[WebRoute]:
         *_opening(),
         *(route for name, verb in VERBS.items() for route in _verb(name, verb)),
         *_deciding(),
+        *_asking(),
         *_running(),
         *_recording(),
         *_testing(),
@@ -102,9 +111,17 @@ def routes() -> Sequence[WebRoute]:
             query=EventQuery,
             media_type="text/event-stream",
         ),
-        WebRoute("GET", "/static/{name}", Access.PUBLIC, serve_asset, "A file that pages load", query=AssetName),
-        WebRoute("GET", "/metrics", Access.READ, show_metrics, "Metrics for Prometheus"),
-        WebRoute("GET", "/healthz", Access.PUBLIC, show_liveness, "Whether the process answers"),
+        WebRoute(
+            "GET",
+            "/static/{name}",
+            Access.PUBLIC,
+            serve_asset,
+            "A file that pages load",
+            query=AssetName,
+            load=RequestCost.NONE,
+        ),
+        WebRoute("GET", "/metrics", Access.READ, show_metrics, "Metrics for Prometheus", load=RequestCost.VIEW),
+        WebRoute("GET", "/healthz", Access.PUBLIC, show_liveness, "Whether the process answers", load=RequestCost.NONE),
         WebRoute("GET", "/readyz", Access.PUBLIC, show_readiness, "Whether the store can be read"),
     )
 
@@ -113,7 +130,7 @@ def _pages() -> Iterator[WebRoute]:
     """Yield the pages that read the store, each with its twins."""
     yield from _page("/", "overview", show_overview, OverviewPage, "What is open and how tables are")
     yield from _page("/incidents", "incidents", list_incidents, IncidentListPage, "List incidents", IncidentQuery)
-    yield from _page(_INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentNumber)
+    yield from _page(_INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentRequest)
     yield from _page("/tables", "tables", list_tables, TableListPage, "List tables", TableListQuery)
     yield from _page("/tables/{name:path}", "table", show_table, TablePage, "Show a table", TableQuery)
     yield from _page("/products", "products", list_products, ProductListPage, "List data products", ProductListQuery)
@@ -139,6 +156,7 @@ def _pages() -> Iterator[WebRoute]:
         show_record,
         "The record of a release with the certificates of its exports",
         query=ReleaseQuery,
+        load=RequestCost.HEAVY_VIEW,
     )
     budgets = _page("/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets")
     yield from (replace(route, access=Access.RELEASE) for route in budgets)
@@ -160,6 +178,7 @@ def _pages() -> Iterator[WebRoute]:
         show_report,
         "The report of a week, month or quarter",
         query=ReportQuery,
+        load=RequestCost.HEAVY_VIEW,
     )
 
 
@@ -172,7 +191,10 @@ def _page(
     query: type[BaseModel] = Nothing,
 ) -> Iterator[WebRoute]:
     """Yield a page with its twins; the twins come first, since a name in a path could end with `.json` too."""
-    page = WebRoute("GET", path, Access.READ, reading(view), summary, template=template, reply=reply, query=query)
+    load = RequestCost.HEAVY_VIEW if view in _HEAVY_VIEWS else RequestCost.VIEW
+    page = WebRoute(
+        "GET", path, Access.READ, SharedView(view), summary, template=template, reply=reply, query=query, load=load
+    )
     name = "/overview" if path == "/" else path
     yield from (replace(page, path=twin, template=None) for twin in (f"{name}.json", f"{API}{name}"))
     yield page
@@ -240,6 +262,21 @@ def _deciding() -> Iterator[WebRoute]:
         form = WebRoute("POST", path, Access.RELEASE, by_form, summary, query=ReleaseQuery, body=body)
         yield form
         yield replace(form, path=f"{API}{path}", handle=by_program, reply=ReleasePage)
+
+
+def _asking() -> Iterator[WebRoute]:
+    """Yield how noisy answers are asked for: by the page, and by the API."""
+    pages = _page("/ask", "ask", list_budgets, QuestionPage, "What may be asked of protected tables")
+    yield from (replace(route, access=Access.ASK, handle=list_questions, load=RequestCost.PAGE) for route in pages)
+    for path, by_form, by_program, reply, summary in (
+        ("/ask", show_answer, give_answer, Answer, "Ask a question: the noisy answer is charged to the budget"),
+        ("/ask/plan", show_plan, plan_answer, AnswerPlan, "What an answer would cost, and its noise"),
+    ):
+        form = WebRoute(
+            "POST", path, Access.ASK, by_form, summary, template="ask", body=QuestionBody, load=RequestCost.OTHER_SYSTEM
+        )
+        yield form
+        yield replace(form, path=f"{API}{path}", handle=by_program, template=None, reply=reply)
 
 
 def _running() -> Iterator[WebRoute]:
@@ -315,6 +352,7 @@ def _testing() -> Iterator[WebRoute]:
         "Send a test message to a channel",
         template="channel_test",
         body=ChannelTestBody,
+        load=RequestCost.OTHER_SYSTEM,
     )
 
 
@@ -335,7 +373,13 @@ def _signing_in() -> Iterator[WebRoute]:
         query=sign_in.SignInQuery,
     )
     yield WebRoute(
-        "POST", sign_in.SIGN_IN, Access.PUBLIC, sign_in.sign_in, "Sign in by password", body=sign_in.SignInBody
+        "POST",
+        sign_in.SIGN_IN,
+        Access.PUBLIC,
+        sign_in.sign_in,
+        "Sign in by password",
+        body=sign_in.SignInBody,
+        load=RequestCost.SIGN_IN,
     )
     yield WebRoute(
         "GET",
@@ -354,6 +398,7 @@ def _signing_in() -> Iterator[WebRoute]:
         sign_in.redirect_to_provider,
         "Redirect to the identity provider",
         query=sign_in.SignInQuery,
+        load=RequestCost.OTHER_SYSTEM,
     )
     yield WebRoute(
         "GET",
@@ -362,6 +407,7 @@ def _signing_in() -> Iterator[WebRoute]:
         sign_in.handle_callback,
         "Callback of the identity provider",
         query=sign_in.CallbackQuery,
+        load=RequestCost.OTHER_SYSTEM,
     )
     yield WebRoute("POST", "/sign-out", Access.PUBLIC, sign_in.sign_out, "Sign out", body=Nothing)
 

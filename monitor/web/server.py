@@ -3,6 +3,7 @@
 import gc
 import signal
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -17,11 +18,13 @@ from monitor.config.project import Project
 from monitor.web.boundary import Boundary
 from monitor.web.call import Application
 from monitor.web.change_feed import TIMING, ChangeFeed, FeedTiming
-from monitor.web.credentials import SignInLimit
+from monitor.web.connections import BoundedProtocol
 from monitor.web.dispatch import endpoint, refusal
 from monitor.web.model_cache import ModelCache
 from monitor.web.oidc import OidcProvider
 from monitor.web.pages import Pages
+from monitor.web.private_answers import MOST_A_MINUTE
+from monitor.web.rate_limit import TryLimit, make_gates
 from monitor.web.routes import routes
 from monitor.web.sign_in import CALLBACK
 from store import Store
@@ -29,6 +32,8 @@ from store import Store
 _GRACE_S: Final = 3
 """Seconds that open requests have to finish at shutdown."""
 _MOST_CONNECTIONS: Final = 512
+_SWITCH_S: Final = 0.001
+"""Seconds after which a thread that computes a page lets the event loop run; Python's own are five times as many."""
 Freshness: TypeAlias = tuple[float, float]
 """Seconds until a cached page is recomputed in the background, and until it is no longer shown."""
 Respond: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -46,8 +51,10 @@ def make_application(
     """Return the application of a project, whose store the caller closes; models of pages are kept for some seconds."""
     monotonic = project.clock.monotonic
     models = ModelCache(monotonic, *freshness)
-    feed = ChangeFeed(store, models.clear, timing)
-    return Application(project, store, SignInLimit(monotonic), models, feed, _provider(project))
+    feed = ChangeFeed(store, models.change, timing)
+    questions = TryLimit(monotonic, most=MOST_A_MINUTE, window_s=60)
+    gates = make_gates(_MOST_CONNECTIONS)
+    return Application(project, store, TryLimit(monotonic), questions, models, feed, gates, _provider(project))
 
 
 def _provider(project: Project) -> OidcProvider | None:
@@ -87,6 +94,23 @@ def listen(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=_MOST_CONNECTIONS)
 
 
+def server_config(application: Application) -> uvicorn.Config:
+    """Return how an application is served. Headers of proxies are not believed: a peer is known by the socket."""
+    return uvicorn.Config(
+        asgi(application),
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        http=BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+
+
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, application: Application) -> None:
         super().__init__(config)
@@ -99,24 +123,10 @@ class _Server(uvicorn.Server):
 
 
 def serve(application: Application, listener: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; streams end at once, other open requests are given some seconds.
-
-    Headers of proxies are not believed: who is at the other end is known by the socket.
-    """
-    config = uvicorn.Config(
-        asgi(application),
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        ws="none",
-        lifespan="off",
-        limit_concurrency=_MOST_CONNECTIONS,
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=_GRACE_S,
-    )
+    """Serve until SIGTERM or Ctrl-C; streams end at once, other open requests are given some seconds."""
     gc.collect()
+    sys.setswitchinterval(_SWITCH_S)
     gc.freeze()  # the configuration stays: else each full collection walks over it, 0.4 s for 5,000 tables
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)  # uvicorn raises the signal again once it has stopped
-    _Server(config, application).run(sockets=[listener])
+    _Server(server_config(application), application).run(sockets=[listener])

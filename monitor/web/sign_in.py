@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import RedirectResponse, Response
 
 from monitor.config import Web
-from monitor.config.web_model import attempt_cookie_name, cookie_name, is_loopback
+from monitor.config.web_model import attempt_cookie_name, cookie_name
 from monitor.terminal.problem import Problem
 from monitor.web.call import Call
 from monitor.web.credentials import ABSOLUTE, digest_of, grant_of_user, is_password, start_session
@@ -110,16 +110,18 @@ def sign_in(call: Call) -> Response:
     if not call.project.config.web.passwords:
         raise WebError(403, Problem("sign_in.passwords", "nobody signs in by password here (web.passwords)"))
     keys = [f"name {call.body.name}"]
-    if not is_loopback(call.peer):  # that is everybody behind a reverse proxy: one guesser would lock all others out
-        keys.append(f"address {call.peer}")
+    if call.client is not None:  # else everybody behind a proxy: one guesser would lock all others out
+        keys.append(f"address {call.client}")
     limit = call.application.limit
-    if not limit.is_open(*keys):
-        raise WebError(429, Problem("sign_in.limit", "too many failed sign-ins; try again in 15 minutes"))
+    wait_s = limit.begin(*keys)
+    if wait_s is not None:
+        problem = Problem("sign_in.limit", "too many failed sign-ins; try again in 15 minutes")
+        raise WebError(429, problem, headers={"retry-after": str(wait_s)})
     with call.store.reading() as tx:
         user = tx.accounts.user(call.body.name)
     if not is_password(call.body.password, None if user is None else user.password) or user is None:
-        limit.fail(*keys)
         raise WebError(401, Problem("sign_in.refused", "the name or the password is wrong"))
+    limit.take_back(*keys)
     return _start(call, user.name, SignInMethod.FORM, user.grant, to=local_path(call.body.next))
 
 

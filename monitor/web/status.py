@@ -26,6 +26,7 @@ _COLOURS: Final = {
     TableHealth.DEGRADED: "#8f1d14",
     TableHealth.UNKNOWN: "#55606b",
     TableHealth.NOT_YET_CHECKED: "#55606b",
+    TableHealth.NOT_MONITORED: "#55606b",
 }
 _LETTER: Final = 7
 _HEIGHT: Final = 20

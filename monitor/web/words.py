@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from checks import Message, Status
 from incidents import Lever
+from monitor.alerts.decision_record import DecisionAction
+from monitor.alerts.notification_pass import NO_CHANNEL, NO_TABLE
 from monitor.channels import TicketStatus
 from monitor.reporting import release_comparison, release_record
 from monitor.reporting.words import (
@@ -14,17 +16,21 @@ from monitor.reporting.words import (
     LIKELIHOOD_SHAPES,
     LIKELIHOODS,
     REASONS,
+    RELEASE_SHAPES,
+    RELEASES,
 )
 from monitor.summaries.causes import LOGGED_EVENTS
 from monitor.summaries.health import TableHealth
 from monitor.web.views.downtime import SplitBy
 from monitor.web.views.table import DayState
+from store import DeliveryState
 
 HEALTH: Final[Mapping[str, tuple[str, Message]]] = {
     TableHealth.DEGRADED: ("▲", Message("degraded")),
     TableHealth.UNKNOWN: ("◇", Message("unknown")),
     TableHealth.WARNING: ("■", Message("warning")),
     TableHealth.NOT_YET_CHECKED: ("·", Message("not checked yet")),
+    TableHealth.NOT_MONITORED: ("○", Message("not monitored")),
     TableHealth.HEALTHY: ("●", Message("healthy")),
 }
 STATUSES: Final[Mapping[str, tuple[str, Message]]] = {
@@ -89,6 +95,17 @@ SPLITS: Final[Mapping[str, Message]] = {
     SplitBy.ROOT_OWNER: Message("Owner of the root cause"),
     SplitBy.INCIDENT: Message("Incident"),
 }
+ACTIONS: Final[Mapping[str, Message]] = {
+    DecisionAction.NOTIFIED: Message("notified"),
+    DecisionAction.HELD: Message("held back"),
+    DecisionAction.DROPPED: Message("dropped"),
+    DecisionAction.NOTHING: Message("not notified"),
+}
+DELIVERIES: Final[Mapping[str, Message]] = {
+    DeliveryState.WAITING: Message("waiting"),
+    DeliveryState.SENT: Message("sent"),
+    DeliveryState.DEAD: Message("given up"),
+}
 RELEASE_EVENTS: Final = {kind.value: ("", message) for kind, message in release_record.EVENTS.items()}
 REMEDIES: Final = {
     status: (release_comparison.SHAPES[status], message) for status, message in release_comparison.STATUSES.items()
@@ -103,6 +120,8 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "lever": LEVERS,
         "level": LEVELS,
         "logged_event": LOGGED_EVENTS,
+        "action": ACTIONS,
+        "delivery": DELIVERIES,
         "split": SPLITS,
         "ticket": TICKETS,
     }
@@ -113,8 +132,10 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "channel": CHANNELS,
         "verdict": {word: (LEVEL_VERDICT_SHAPES[word], message) for word, message in LEVEL_VERDICTS.items()},
         "likelihood": {word: (LIKELIHOOD_SHAPES[word], message) for word, message in LIKELIHOODS.items()},
+        "release": {word: (RELEASE_SHAPES[word], message) for word, message in RELEASES.items()},
         "reason": {str(reason): ("", message) for reason, message in REASONS.items()},
         "release_event": RELEASE_EVENTS,
+        "not_routed": {str(message): ("", message) for message in (NO_CHANNEL, NO_TABLE)},
         "remedy": REMEDIES,
         **{name: {key: ("", message) for key, message in words.items()} for name, words in plain.items()},
     }

@@ -5,7 +5,7 @@ put together when a table is complete. A check that ended its worker, and is kno
 again.
 
 Plans are kept by the daemon as the workers made them, and sent along with the next job: so any worker takes any table
-without planning it anew, a recycled one too, and a plan is in memory once. The daemon never opens them.
+without planning it again, a recycled one too, and a plan is in memory once. The daemon never opens them.
 """
 
 import pickle
@@ -18,9 +18,9 @@ from math import inf
 from operator import add
 from typing import ClassVar, Final
 
-from checks import Check, Message, Outcome, UnknownReason, unknown
+from checks import Check, Message, Outcome, UnknownReason, timed_out, unknown
 from checks.gx.caller import no_answer
-from monitor.scan.results import CheckMeasurement, ScanCost, Subject, TableResult, Target, timed_out, unscanned
+from monitor.scan.results import CheckMeasurement, ScanCost, Subject, TableResult, Target, unscanned
 from monitor.workers.job import (
     CallFailed,
     Ended,

@@ -1,7 +1,7 @@
 """What keeping a value with some probability costs in epsilon, and how large a crowd that is worth (Pk-anonymity).
 
 Equations 5 to 7 of Yamaguchi, Terada and Yoshiura on Pk-anonymisation. A record's attribute w keeps its value with
-probability rho_w, else it is drawn anew, uniformly from the V_w values of its declared domain:
+probability rho_w, else it is drawn again, uniformly from the V_w values of its declared domain:
 
     (6) epsilon = sum over w of ln[(1 + (V_w - 1) rho_w) / (1 - rho_w)]
     (7) k = 1 + (N - 1) exp(-2 epsilon)

@@ -1,6 +1,6 @@
 """Which of many counts are above their threshold, at the price of those that are (Lyu, Su, Li 2017, algorithm 7).
 
-Noise of scale D/e1 is added once to all thresholds, noise of scale 2cD/e2 (cD/e2 for monotone queries) anew to each
+Noise of scale D/e1 is added once to all thresholds, noise of scale 2cD/e2 (cD/e2 for monotone queries) again to each
 answer, and only "above" or "below" is given: after c times "above" it stops. All of epsilon = e1 + e2 is charged at
 the beginning. The least variance lies at e1 : e2 = 1 : (2c)^(2/3), or 1 : c^(2/3) (their section 4.2).
 

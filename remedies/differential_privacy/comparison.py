@@ -267,7 +267,7 @@ def _chunks(counts: Whole) -> Iterator[Whole]:
 def _margin(truth: Floats, axis: int, retention: float) -> tuple[float, float]:
     """Return the RMS L2 errors of one attribute's counts, as they are and inverted.
 
-    A combination that is kept or drawn anew does the same to each of its attributes, with the same retention.
+    A combination that is kept or drawn again does the same to each of its attributes, with the same retention.
     """
     margin = truth.sum(axis=tuple(item for item in range(truth.ndim) if item != axis))
     factors = [Replacement(retention, len(margin))]

@@ -186,7 +186,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
 ) -> Randomised:
     """Return a copy in which each value of the named columns is kept with a probability, else drawn from its domain.
 
-    Columns are randomised separately, or, if `joint`, all together: a row's combination is kept or drawn anew from
+    Columns are randomised separately, or, if `joint`, all together: a row's combination is kept or drawn again from
     all combinations of the domains. Joint is better for the reconstructed counts of combinations; by itself is better
     for counts of one column, and for what is used without reconstruction at epsilon up to about 1.
 
@@ -228,7 +228,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     coded = [current_coded.read_column(table[current_coded.name]) for current_coded in read]
     drawn = _drawn([current_coded.places for current_coded in coded], mechanism)
     changed = [current_coded.changed(codes) for current_coded, codes in zip(coded, drawn, strict=True)]
-    places = random_order(len(table)) if mechanism.shuffled else slice(None)
+    places = random_order(len(table)) if mechanism.shuffled else slice(None)  # randomness: order
     treated = table.copy(deep=False)
     treated.attrs = {}
     for current_coded, codes in zip(read, drawn, strict=True):

@@ -20,7 +20,7 @@ ONE: Final = 1 << 64
 """What the threshold of a certain event is: thresholds are probabilities in units of 2^-64."""
 
 _SMALL: Final = 1 << 24
-"""Below this, a word of 32 bits is drawn anew less than once in 256 times."""
+"""Below this, a word of 32 bits is drawn again less than once in 256 times."""
 
 
 def operating_system_bytes(count: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy.typing as npt
 
 from checks.risk import Hierarchy
 from checks.risk.l_measures import class_entropies, class_recursive_l, entropy_floor, ratio_of
-from checks.risk.pairs import ClassPairs, class_numbers
-from checks.risk.t_distances import T_SLACK, check_order, class_distances
+from checks.risk.pairs import ClassPairs, ValueReading, class_numbers, readings_of
+from checks.risk.t_distances import T_SLACK, Distance, check_order, distances_as_read
 from remedies._errors import Misfit
 from remedies.generalisation.frequencies import Frequencies
 from remedies.generalisation.spelling import texts_of
@@ -57,6 +58,8 @@ class LDiversityLimit:
     l: float
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
     c: float | None = None
+    missing_is_a_value: bool = False
+    spelling_is_a_value: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no class could break, or what is half said.
@@ -73,7 +76,20 @@ class LDiversityLimit:
 
     def breaks(self, frequencies: Frequencies) -> Breaks:
         """Prepare the question."""
-        del frequencies
+        own = self._breaks()
+        readings = _readings(self, frequencies)
+
+        def broken(pairs: ClassPairs) -> npt.NDArray[np.bool_]:
+            result = own(pairs)
+            for reading in readings:
+                classes, read = reading.pairs(pairs)
+                result |= np.isin(np.arange(len(result)), classes, invert=True)  # nothing is known of such a class
+                result[classes] |= own(read)
+            return result
+
+        return broken if readings else own
+
+    def _breaks(self) -> Breaks:
         if self.kind == "distinct":
             return lambda pairs: pairs.distinct < self.l
         if self.kind == "entropy":
@@ -95,6 +111,8 @@ class TClosenessLimit:
     t: float
     distance: Literal["equal", "ordered"] = "equal"
     hierarchy: Hierarchy | None = None
+    missing_is_a_value: bool = False
+    spelling_is_a_value: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no limit.
@@ -119,19 +137,22 @@ class TClosenessLimit:
         totals = np.bincount(
             frequencies.sensitive[self.column], weights=frequencies.counts, minlength=len(values)
         ).astype(np.int64)
-        if self.hierarchy is not None:
-            levels = levels_of(self.column, self.hierarchy, values)
-            return lambda pairs: _far(class_distances(pairs, totals, how="hierarchical", levels=levels), self.t)
+        levels = None if self.hierarchy is None else levels_of(self.column, self.hierarchy, values)
         if self.distance == "ordered":
             try:
                 check_order(pd.Series(values, name=self.column))
             except TypeError as error:
                 raise Misfit(str(error)) from None
-        return lambda pairs: _far(class_distances(pairs, totals, how=self.distance), self.t)
+        how: Distance = self.distance if levels is None else "hierarchical"
+        as_read = partial(distances_as_read, how=how, levels=levels, readings=_readings(self, frequencies))
+        return lambda pairs: np.max(as_read(pairs, totals), axis=0) > self.t + T_SLACK
 
 
-def _far(distances: npt.NDArray[np.float64], t: float) -> npt.NDArray[np.bool_]:
-    return distances > t + T_SLACK
+def _readings(limit: LDiversityLimit | TClosenessLimit, frequencies: Frequencies) -> Sequence[ValueReading]:
+    values = frequencies.sensitive_values[limit.column]
+    return readings_of(
+        values, missing_is_a_value=limit.missing_is_a_value, spelling_is_a_value=limit.spelling_is_a_value
+    )
 
 
 def levels_of(column: str, hierarchy: Hierarchy, values: Sequence[Any]) -> Whole:
@@ -204,6 +225,7 @@ def farthest(
     distance: Literal["equal", "ordered", "hierarchical"],
     reference: Frequencies,
     hierarchy: Hierarchy | None = None,
+    readings: Sequence[ValueReading] = (),
 ) -> Farthest:
     """Measure t-closeness of an output, as `checks.risk.t_closeness` does.
 
@@ -215,6 +237,7 @@ def farthest(
         reference: the table that was given; values are matched by their text, whatever types a file gives them, and
             numbers of 32 bits by these.
         hierarchy: of the sensitive values, if it is the distance.
+        readings: of the values of `reference`, besides the exact one; the largest distance counts.
 
     Raises:
         Misfit: the output has no row, or a sensitive value that the input or the hierarchy has not.
@@ -236,10 +259,10 @@ def farthest(
     pairs, own_pairs = ClassPairs.of(classes, values, records), ClassPairs.of(classes, own, records)
     levels = None if hierarchy is None else levels_of(name, hierarchy, reference.sensitive_values[name])
     own_levels, of_output = None if levels is None else levels[:, present], _totals(own, records, len(present))
-    return Farthest(
-        t=float(class_distances(pairs, of_input, how=distance, levels=levels).max()),
-        t_of_output=float(class_distances(own_pairs, of_output, how=distance, levels=own_levels).max()),
-    )
+    own_readings = [reading.among(present) for reading in readings]
+    far = distances_as_read(pairs, of_input, how=distance, levels=levels, readings=readings)
+    own_far = distances_as_read(own_pairs, of_output, how=distance, levels=own_levels, readings=own_readings)
+    return Farthest(t=float(np.max(far)), t_of_output=float(np.max(own_far)))
 
 
 def _named(values: Iterable[Any], *, short: bool) -> Sequence[tuple[str | None, bool]]:

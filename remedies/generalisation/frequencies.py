@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from remedies._contract import check_columns
 from remedies._errors import Misfit
-from remedies.generalisation.spelling import path_of_null, scalars_of, text_of, texts_of
+from remedies.generalisation.spelling import incomparable, path_of_null, scalars_of, text_of, texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,9 @@ class Frequencies:
 
     `codes` int64 (combinations, quasi-identifiers): the leaf of each column. `sensitive`: the values of sensitive
     columns by name, as numbers in the order of the values, int64 (combinations,). `counts` int64 (combinations,), at
-    least 1. `sensitive_values`: what the numbers stand for; NULL is None and comes last.
+    least 1. `sensitive_values`: what the numbers stand for; NULL is None and comes last. `left_out`: of each earlier
+    output, the last one first, how many rows of each combination it left out, float64 (combinations,); -inf where it
+    shows some.
     """
 
     domains: tuple[ColumnFrequencies, ...]
@@ -84,6 +86,7 @@ class Frequencies:
     counts: Whole
     sensitive: Mapping[str, Whole]
     sensitive_values: Mapping[str, Sequence[Any]]
+    left_out: tuple[npt.NDArray[np.float64], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -225,13 +228,20 @@ def _nodes(hierarchy: Hierarchy, places: Whole) -> Whole:
 
 
 def _ordered(column: pd.Series[Any]) -> tuple[Whole, Sequence[Any]]:
-    """Number the values of a column in their order, NULL last; in order of appearance where they have none."""
+    """Number the values of a column in their order, NULL last; in order of appearance where they have none.
+
+    Raises:
+        Misfit: they are lists or other collections.
+    """
     import pandas as pd
 
     try:
-        codes, distinct = pd.factorize(column, sort=True, use_na_sentinel=True)
-    except TypeError:
-        codes, distinct = pd.factorize(column, use_na_sentinel=True)
+        try:
+            codes, distinct = pd.factorize(column, sort=True, use_na_sentinel=True)
+        except TypeError:
+            codes, distinct = pd.factorize(column, use_na_sentinel=True)
+    except (TypeError, NotImplementedError):  # the latter of Arrow
+        raise incomparable(column.name) from None
     values: list[Any] = scalars_of(distinct, column.name)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(values), codes)

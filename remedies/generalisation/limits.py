@@ -21,6 +21,7 @@ from remedies.generalisation import HierarchySpec, hierarchy_spec, texts_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from checks.risk.pairs import DeclaredValues
     from remedies.generalisation.criteria import Criterion
     from remedies.generalisation.frequencies import Frequencies
 
@@ -70,6 +71,14 @@ Declared: TypeAlias = Annotated[
 class _Limit(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
+    missing_is_a_value: bool = False
+    spelling_is_a_value: bool = False
+
+    @property
+    def declared(self) -> DeclaredValues:
+        """Return what counts as a value of its own: what is missing, and each spelling."""
+        return {"missing_is_a_value": self.missing_is_a_value, "spelling_is_a_value": self.spelling_is_a_value}
+
 
 class Diversity(_Limit):
     """Each class has at least `l` sensitive values, counted in one of the three ways of `checks.risk.l_diversity`."""
@@ -77,6 +86,12 @@ class Diversity(_Limit):
     l: Annotated[int | float, Gt(1)]
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
     c: float | None = None
+
+    @property
+    def stated(self) -> Mapping[str, Json]:
+        """Return what is promised, as plain data."""
+        flags = {name: True for name, is_set in self.declared.items() if is_set}
+        return {**self.model_dump(exclude_none=True, exclude=set(self.declared)), **flags}
 
     @model_validator(mode="after")
     def _c_is_of_recursive(self) -> Self:
@@ -156,10 +171,10 @@ class Limited(RemedyParameters):
         """
         from remedies.generalisation import LDiversityLimit, TClosenessLimit
 
-        diverse = [LDiversityLimit(name, item.l, item.kind, item.c) for name, item in self.l.items()]
+        diverse = [LDiversityLimit(name, item.l, item.kind, item.c, **item.declared) for name, item in self.l.items()]
         values = frequencies.sensitive_values
         close = [
-            TClosenessLimit(name, item.t, item.distance, item.built(name, values[name]))
+            TClosenessLimit(name, item.t, item.distance, item.built(name, values[name]), **item.declared)
             for name, item in self.t.items()
         ]
         return [*diverse, *close]
@@ -169,7 +184,7 @@ class Limited(RemedyParameters):
         """Return what is promised, as plain data."""
         return {
             "k": self.k,
-            "l": {name: item.model_dump(exclude_none=True) for name, item in self.l.items()},
+            "l": {name: item.stated for name, item in self.l.items()},
             "t": {name: {"t": item.t, "distance": item.how} for name, item in self.t.items()},
         }
 
@@ -201,7 +216,9 @@ class Limited(RemedyParameters):
     def _diversity(self, after: pd.DataFrame, name: str, diversity: Diversity) -> float | None:
         from checks.risk import l_diversity
 
-        result = l_diversity(after, self.columns, name, c=diversity.c, l=diversity.l).columns[name]
+        result = l_diversity(after, self.columns, name, c=diversity.c, l=diversity.l, **diversity.declared).columns[
+            name
+        ]
         broken: Any = getattr(result, diversity.kind)
         reached: float | None = getattr(result, f"l_{diversity.kind}")
         if broken.records:
@@ -213,11 +230,12 @@ class Limited(RemedyParameters):
     ) -> Mapping[str, Json]:
         from checks.risk import t_closeness
 
-        measure: Any = partial(t_closeness, after, self.columns, name, distance=closeness.distance, t=closeness.t)
+        given: dict[str, Any] = {"t": closeness.t, **closeness.declared}
+        measure: Any = partial(t_closeness, after, self.columns, name, distance=closeness.distance, **given)
         if closeness.hierarchy is not None:  # which knows values by their texts
             before, after = (_with_texts(frame, name) for frame in (before, after))
             built = closeness.built(name, list(before[name]))
-            measure = partial(t_closeness, after, self.columns, name, hierarchy=built, t=closeness.t)
+            measure = partial(t_closeness, after, self.columns, name, hierarchy=built, **given)
         result = measure(reference=before).columns[name]
         if result.above is not None and result.above.records:
             text = f"{result.above.records} records of the output are in groups whose values of '{name}' are too far"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +17,10 @@ from remedies.generalisation._cutting import CutColumns, SpannedColumn, cut_up, 
 from remedies.generalisation.criteria import Breaks, Criterion, check_k
 from remedies.generalisation.frequencies import Frequencies, number_rows, read_counts
 from remedies.generalisation.incognito_search import sensitive_of
+from remedies.generalisation.keyed_order import key_for_one_run, keyed_order
 from remedies.generalisation.levels import with_plain
 from remedies.generalisation.recoding import RecodedColumn, Recoding
+from remedies.generalisation.spelling import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +51,12 @@ def mondrian(
     a part of NULL and numbers is labelled as everything, as are values that have no common label.
 
     A value may have several labels, so analyses have to work with overlapping ones; in return far less is lost than by
-    one level for all. Cutting looks at the data: who knows the algorithm learns something from where it cut
-    (minimality attack, Wong et al. 2007). No optimum. The same table gives the same parts.
+    one level for all. No optimum.
+
+    A part that k would let be cut, and is whole, broke a criterion on one of its sides: who knows the algorithm and the
+    quasi-identifiers computes where (minimality attack, Wong et al. 2007). So no other column is tried then, and as
+    many parts are joined again whose cut their values could have broken as well, chosen by a keyed hash of their
+    labels. Where too few are there, `uncut` of the result says so.
 
     Cost: combinations by columns, times the depth of the cuts.
 
@@ -77,8 +85,13 @@ def cut_apart(
     numeric: Collection[str] = (),
     criteria: Sequence[Criterion] = (),
     progress: Progress | None = None,
+    key: bytes | None = None,
 ) -> Recoding:
-    """Run `mondrian` on a frequency table that was already read."""
+    """Run `mondrian` on a frequency table that was already read.
+
+    `key`: by which parts are chosen that stay whole beside those whose cut a criterion refused, the same in each run;
+    None for a key that no other run has.
+    """
     check_k(frequencies, k)
     unknown = sorted(set(numeric) - set(frequencies.columns))
     if unknown:
@@ -90,9 +103,30 @@ def cut_apart(
     limits, size = _Limits(frequencies, criteria), len(frequencies.counts)
     if limits.refuse(np.arange(size), np.zeros(size, dtype=np.int64), np.array([0]), np.array([size])).any():
         raise Misfit("the table as a whole breaks a limit on a sensitive column, and so does all that is made of it")
-    parts, result = _cut(frequencies.counts, packed(columns), k, limits, progress)
+    kernel = packed(columns)
+    every = _cut(frequencies.counts, kernel, k, limits, progress)
+
+    def in_order(chosen: Whole) -> Whole:
+        whole = spans(kernel, every.order, every.starts[chosen], every.ends[chosen])
+        texts = [_texts(column, whole[:, place]) for place, column in enumerate(columns)]
+        names = frequencies.columns
+        return chosen[keyed_order([[*names, *cells] for cells in zip(*texts, strict=True)], own_key)]
+
+    own_key = key or key_for_one_run()
+    chosen, for_values, joined = _concealed(every, partial(limits.could_refuse, every), in_order)
+    firsts, lasts = every.starts[chosen], every.ends[chosen]
+    parts = np.empty(size, dtype=np.int64)
+    parts[every.order[_places(firsts, lasts)]] = np.repeat(np.arange(len(firsts)), lasts - firsts)
+    result = spans(kernel, every.order, firsts, lasts)
     recoded = [_recoded(column, result[:, place], parts) for place, column in enumerate(columns)]
-    return Recoding(frequencies, tuple(recoded), np.zeros(size, dtype=np.bool_))
+    rows = sum(int(frequencies.counts[every.combinations_of(part)].sum()) for part in joined.tolist())
+    cuts = (for_values, len(joined), rows)
+    return Recoding(frequencies, tuple(recoded), np.zeros(size, dtype=np.bool_), uncut=cuts)
+
+
+def _texts(column: SpannedColumn, whole: Whole) -> Sequence[str | None]:
+    labels, of_part = column.labelled(whole)
+    return [text_of(text) for text in labels.texts[of_part]]
 
 
 def _recoded(column: SpannedColumn, whole: Whole, parts: Whole) -> RecodedColumn:
@@ -113,6 +147,21 @@ class _Limits:
     def __bool__(self) -> bool:
         return bool(self._asked)
 
+    def could_refuse(self, parts: _Parts, part: int) -> bool:
+        """Check whether the values of a part, however they lie, could break a criterion on one of its sides."""
+        counts, rows = self._frequencies.counts, parts.combinations_of(part)
+        sizes = [int(counts[parts.combinations_of(side)].sum()) for side in parts.parts_of(part).tolist()]
+        for column, breaks in self._asked:
+            totals = np.bincount(self._frequencies.sensitive[column][rows], weights=counts[rows]).astype(np.int64)
+            order = np.argsort(-totals, kind="stable")
+            for size in sizes:  # the most frequent values first: the least diverse side
+                taken = np.diff(np.minimum(np.cumsum(totals[order]), size), prepend=0)
+                some = np.flatnonzero(taken)
+                pairs = ClassPairs.of(np.zeros(len(some), dtype=np.int64), order[some], taken[some])
+                if breaks(pairs).any():
+                    return True
+        return False
+
     def refuse(self, order: Whole, side: Whole, starts: Whole, ends: Whole) -> Mask:
         """Return of each part whether one of its sides breaks a criterion: bool (parts,)."""
         places = _places(starts, ends)
@@ -127,33 +176,83 @@ class _Limits:
         return result
 
 
-def _cut(counts: Whole, columns: CutColumns, k: int, limits: _Limits, progress: Progress | None) -> tuple[Whole, Whole]:
-    """Cut in rounds, until no part can be cut: the part of each combination, and the spans of the parts."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """All parts of a table, those that were cut before those that they were cut into; arrays of shape (parts,).
+
+    `order`: combinations, so that each part is the stretch from `starts` to before `ends`. `first`: its first side, of
+    `sides`; 0 sides where it was not cut. `refused`: not cut, since a side would have broken a criterion.
+    """
+
+    order: Whole
+    starts: Whole
+    ends: Whole
+    first: Whole
+    sides: Whole
+    refused: Mask
+
+    def parts_of(self, part: int) -> Whole:
+        """Return the sides of a part."""
+        return np.arange(self.first[part], self.first[part] + self.sides[part])
+
+    def combinations_of(self, part: int) -> Whole:
+        """Return the combinations of a part."""
+        return self.order[self.starts[part] : self.ends[part]]
+
+
+def _cut(counts: Whole, columns: CutColumns, k: int, limits: _Limits, progress: Progress | None) -> _Parts:
+    """Cut in rounds, until no part can be cut, along the first column that k allows.
+
+    Where a criterion refuses that cut, the part stays whole: that another column was cut instead would tell which cut
+    was refused.
+    """
     size = len(counts)
     order, side = np.arange(size), np.zeros(size, dtype=np.int64)
     starts, ends = np.array([0]), np.array([size])
-    over: list[tuple[Whole, Whole]] = []
-    closed = 0
+    rounds: list[tuple[npt.NDArray[np.generic], ...]] = []
+    closed = many = 0
     while len(starts):
         tried = np.zeros((len(starts), len(columns.numeric)), dtype=np.bool_)
         sides = propose(columns, counts, order, starts, ends, tried, k, side)
-        open_to_doubt = np.flatnonzero(sides) if limits else starts[:0]
-        while len(open_to_doubt):
-            bad = open_to_doubt[limits.refuse(order, side, starts[open_to_doubt], ends[open_to_doubt])]
-            again = tried[bad]
-            sides[bad] = propose(columns, counts, order, starts[bad], ends[bad], again, k, side)
-            tried[bad] = again
-            open_to_doubt = bad[sides[bad] > 0]
+        refused = np.zeros(len(starts), dtype=np.bool_)
+        proposed = np.flatnonzero(sides) if limits else starts[:0]
+        if len(proposed):
+            refused[proposed] = limits.refuse(order, side, starts[proposed], ends[proposed])
+        sides[refused] = 0
+        many += len(starts)
+        rounds.append((starts, ends, many + np.cumsum(sides) - sides, sides, refused))
         whole = sides == 0
-        over.append((starts[whole], ends[whole]))
         closed += int((ends[whole] - starts[whole]).sum())
         if progress is not None:
             progress(closed / size)
         starts, ends = cut_up(order, starts[~whole], ends[~whole], sides[~whole], side)
-    firsts, lasts = np.concatenate([first for first, _ in over]), np.concatenate([last for _, last in over])
-    parts = np.empty(size, dtype=np.int64)
-    parts[order[_places(firsts, lasts)]] = np.repeat(np.arange(len(firsts)), lasts - firsts)
-    return parts, spans(columns, order, firsts, lasts)
+    every = [np.concatenate(of) for of in zip(*rounds, strict=True)]
+    starts, ends, first, sides = (of.astype(np.int64) for of in every[:-1])
+    return _Parts(order, starts, ends, first, sides, every[-1].astype(np.bool_))
+
+
+def _concealed(
+    parts: _Parts, could_be_refused: Callable[[int], bool], in_order: Callable[[Whole], Whole]
+) -> tuple[Mask, int, Whole]:
+    """Join parts again, so that a part that stays whole need not be one whose cut was refused for its values.
+
+    As many are joined as were refused, the first in order whose cut could have been refused, as far as their values
+    tell. Returned is which parts are those of the result, how many are whole for their values, and which are joined.
+    """
+    inside = np.zeros(len(parts.sides), dtype=np.bool_)
+    whole, hidden, joined, tried = parts.sides == 0, parts.refused.copy(), inside.copy(), inside.copy()
+    while hidden.sum() > joined.sum():
+        cut = np.flatnonzero(~whole & ~inside & ~tried)
+        twigs = cut[np.array([whole[parts.parts_of(part)].all() for part in cut.tolist()], dtype=np.bool_)]
+        if not len(twigs):
+            break
+        for part in in_order(twigs).tolist():
+            tried[part] = True
+            if hidden.sum() > joined.sum() and could_be_refused(part):
+                sides = parts.parts_of(part)
+                inside[sides], hidden[sides], joined[sides] = True, False, False
+                whole[part] = joined[part] = True
+    return whole & ~inside, int(hidden.sum()), np.flatnonzero(joined)
 
 
 def _places(starts: Whole, ends: Whole) -> Whole:

@@ -6,8 +6,8 @@ Count what a recoding changed: cells that are read otherwise, and rows that are 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,16 +114,31 @@ class Recodes(Limited, ABC):
         return {name: every[name] for name in self.columns}
 
     @abstractmethod
-    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
+    def choose(
+        self, frequencies: Frequencies, *, progress: Progress | None = None, key: bytes | None = None
+    ) -> ChosenLevels:
         """Choose what becomes of a frequency table.
+
+        `key`: by which what is hidden besides is chosen, the same in each run; None for a key that no other run has.
 
         Raises:
             Misfit: it has fewer than k rows, or does not fit what is asked.
             Refused: nothing that holds was found.
         """
 
-    def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
+    def apply(
+        self,
+        frame: pd.DataFrame,
+        *,
+        progress: Progress | None = None,
+        key: bytes | None = None,
+        left_out: Sequence[npt.NDArray[np.float64]] = (),
+    ) -> Treatment:
         """Return a copy in which every combination of the columns belongs to at least k records, and the bill.
+
+        `key`: as of `choose`. Give one, and keep it secret, where more than one output of a table is published.
+        `left_out`: of each earlier output, the last one first, a number for each row of the frame: how many rows it
+        left out that have the same values in these columns, divided by those of the frame; -inf where it shows some.
 
         A column whose cells hold what they held, or nothing, keeps its type; all others hold texts. Suppressed rows are
         gone.
@@ -136,9 +151,12 @@ class Recodes(Limited, ABC):
 
         self.check_size(len(frame))
         frequencies, combinations = read_table(frame, self.built(frame), sensitive=self.sensitive)
-        choice = self.choose(frequencies, progress=progress)
+        size = len(frequencies.counts)
+        earlier = tuple(np.bincount(combinations, rows, size).astype(np.float64) for rows in left_out)
+        choice = self.choose(replace(frequencies, left_out=earlier), progress=progress, key=key)
         treated = choice.recoding.apply(frame, combinations)
-        return Treatment(treated, self.bill(choice, self.prove(frame, treated)))
+        hidden = replace(choice.recoding, suppressed=~choice.recoding.suppressed).apply(frame, combinations)
+        return Treatment(treated, self.bill(choice, self.prove(frame, treated)), hidden)
 
     def check_size(self, rows: int) -> None:
         """Refuse a table that is too small.

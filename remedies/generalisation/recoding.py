@@ -97,13 +97,15 @@ class Recoding:
     """The result of generalising a frequency table.
 
     `columns`: in the order of the quasi-identifiers. `suppressed` bool (combinations,): these rows do not leave.
-    `levels`: of the node, None of a local recoding, where a value has several labels.
+    `levels`: of the node, None of a local recoding, where a value has several labels. `uncut`: of parts that could have
+    been cut further (Mondrian), how many are whole for their sensitive values, how many others are, and rows of these.
     """
 
     frequencies: Frequencies
     columns: tuple[RecodedColumn, ...]
     suppressed: Mask
     levels: tuple[int, ...] | None = None
+    uncut: tuple[int, int, int] = (0, 0, 0)
 
     @classmethod
     def of_node(

@@ -12,6 +12,7 @@ from annotated_types import Ge, MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 
 from checks import did_you_mean
+from checks.parameters.errors import describe_error
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._faults import FaultKind, HierarchyFault, hierarchy_faults, refuse, row_faults
@@ -327,14 +328,7 @@ def hierarchy_spec(declared: Any) -> HierarchySpec:
         return SPECS[kind].model_validate(declared)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
-        raise Misfit("; ".join(map(_error_text, errors))) from None
-
-
-def _error_text(error: Any) -> str:
-    where = ".".join(str(step) for step in error["loc"])
-    text = error["msg"].removeprefix("Value error, ")
-    text = text[:1].lower() + text[1:]
-    return f"{where}: {text}" if where else text
+        raise Misfit("; ".join(map(describe_error, errors))) from None
 
 
 def level_name(declared: object, hierarchy: Hierarchy, level: int) -> str:

@@ -93,8 +93,13 @@ def _factorized(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], Iterable
             column = column.map(text_of)  # 1 and True are equal, and have two texts
         codes, distinct = pd.factorize(column)
     except (TypeError, NotImplementedError):
-        raise Misfit(f"column '{column.name}' holds values that cannot be compared; {_EXPECTED}") from None
+        raise incomparable(column.name) from None
     return np.asarray(codes, dtype=np.int64), scalars_of(distinct, column.name)
+
+
+def incomparable(column: object) -> Misfit:
+    """Return the error of a column of lists, or of other collections."""
+    return Misfit(f"column '{column}' holds values that cannot be compared; {_EXPECTED}")
 
 
 def scalars_of(distinct: Iterable[object], column: object) -> list[object]:

@@ -139,7 +139,7 @@ def take(bench: BlockState, a: int, i: int) -> int:
 
 @reordered_inner
 def recentre(bench: BlockState, a: int) -> None:
-    """Compute a group's centroid anew from its members."""
+    """Compute a group's centroid again from its members."""
     bench.centre[a] = np.float32(0)
     share = np.float32(1.0 / bench.size[a])
     X, centre, member = bench.X, bench.centre, bench.member

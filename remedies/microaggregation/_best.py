@@ -46,7 +46,7 @@ class GroupSearch:
         self._k, self._threads = k, threads
         self._record = np.argsort(labels, kind="stable").astype(np.int32)
         self._Z = Z[self._record]  # groups of a start are neighbours of each other: so are their records in memory now
-        self._dice = np.random.default_rng(seed)
+        self._dice = np.random.default_rng(seed)  # randomness: function
         self._width = np.sqrt(np.einsum("ij,ij->j", self._Z, self._Z) / len(Z))[:, None]
         self._unit = _unit(self._width)
         self._Z /= self._unit

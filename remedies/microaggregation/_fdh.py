@@ -69,7 +69,7 @@ def _anchors(anchors: SupportsIndex | npt.ArrayLike, seed: int | None, *, record
         many = whole(anchors, name="anchors")
         if not 1 <= many <= min(_MOST_ANCHORS, records):
             raise Misfit(f"anchors is {many}; expected 1 to {min(_MOST_ANCHORS, records)}")
-        return np.random.default_rng(seed).choice(records, many, replace=False).astype(np.int64)
+        return np.random.default_rng(seed).choice(records, many, replace=False).astype(np.int64)  # randomness: function
     array = np.asarray(anchors)
     if array.ndim != 1 or array.dtype.kind not in "iu" or not 1 <= array.size <= _MOST_ANCHORS:
         raise Misfit(f"the anchors are not 1 to {_MOST_ANCHORS} indices of records")

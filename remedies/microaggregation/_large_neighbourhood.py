@@ -1,4 +1,4 @@
-"""Kernel for large-neighbourhood search: take neighbouring groups apart, group their records anew, keep the better."""
+"""Kernel for large-neighbourhood search: take neighbouring groups apart, group their records again, keep the better."""
 
 import numpy as np
 import numpy.typing as npt
@@ -102,7 +102,7 @@ def _rebuild(bench: BlockState, small: BlockState, a: int, rng: npt.NDArray[np.u
 
 @reordered_inner
 def _build(small: BlockState, records: int, rng: npt.NDArray[np.uint64]) -> int:
-    """Group the small bench's records anew around far-apart seeds, the first by chance; return how many groups fit."""
+    """Group the small bench's records again around far-apart seeds, the first by chance; return how many groups fit."""
     k = (small.member.shape[1] + 1) // 2
     most = records // k
     small.size[:] = 0

@@ -142,7 +142,8 @@ def lower_bound_estimate(X: npt.ArrayLike, k: SupportsIndex, *, sample: Supports
     if many < 1:
         raise Misfit(f"the sample has {many} records; an estimate needs at least 1")
     records = scores.shape[0]
-    drawn = np.sort(np.random.default_rng(seed).choice(records, min(many, records), replace=False))
+    dice = np.random.default_rng(seed)  # randomness: function
+    drawn = np.sort(dice.choice(records, min(many, records), replace=False))
     return _per_cent(scores, near_sums(scores, drawn, smallest - 1), smallest)
 
 

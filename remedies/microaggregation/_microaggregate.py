@@ -41,7 +41,7 @@ def microaggregate(
 
     `best` takes the best of some quick groupings and improves it by moves, swaps and chains of moves between
     neighbouring groups, groups dissolved and created, and, on up to 5,000 records or when time is left, by taking
-    neighbouring groups apart and grouping their records anew. It is not exact: how far it may be from the optimum
+    neighbouring groups apart and grouping their records again. It is not exact: how far it may be from the optimum
     is what `lower_bound` says. Its work is counted in sweeps over all groups: the same table, k, seed and
     number of sweeps give the same labels on the same kind of machine, for any number of threads.
 

@@ -77,7 +77,7 @@ def with_identical(path: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) ->
     return out
 
 
-_REBUILD = 0.6  # leaves are filled anew when so few of their records are left
+_REBUILD = 0.6  # leaves are filled again when so few of their records are left
 
 
 class _Table(NamedTuple):

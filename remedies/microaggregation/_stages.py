@@ -69,7 +69,7 @@ class CellTree:
 
 def directions(columns: int, axes: int, seed: int) -> Floats:
     """Return random directions (columns, axes): cells along others than before bring other groups together."""
-    values: Floats = np.random.default_rng(seed).normal(size=(columns, axes))
+    values: Floats = np.random.default_rng(seed).normal(size=(columns, axes))  # randomness: function
     return values
 
 
@@ -256,7 +256,8 @@ def _directions(columns: int, seed: int | None) -> Floats:
     widest = np.eye(columns)[:, :_AXES]
     if seed is None:
         return widest
-    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(widest.shape[1], widest.shape[1])))[0]
+    dice = np.random.default_rng(seed)  # randomness: function
+    turn = np.linalg.qr(dice.normal(size=(widest.shape[1], widest.shape[1])))[0]
     return np.ascontiguousarray(widest @ turn)
 
 

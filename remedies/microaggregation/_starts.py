@@ -39,7 +39,7 @@ def linked_path(Z: Rows, *, passes: int) -> Records:
     place = kd_cells(np.ascontiguousarray(Z[:, :_DIRECTIONS]), _BLOCK)[0].astype(np.int64)
     Z = Z[place]  # neighbours are neighbours in memory, and pieces come in the order of places
     width = np.sqrt(np.einsum("ij,ij->j", Z, Z) / len(Z))
-    rng = np.random.default_rng(len(Z))
+    rng = np.random.default_rng(len(Z))  # randomness: function
     link = np.full((len(Z), 2), -1, np.int32)
     tail = np.arange(len(Z), dtype=np.int32)
     ends = np.arange(len(Z), dtype=np.int64)

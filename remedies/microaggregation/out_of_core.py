@@ -78,7 +78,7 @@ class OutOfCore:
             Misfit: there are fewer than k rows, or a column's numbers are too large to be squared.
         """
         table = self._spool("table")
-        moments = _Moments(self._kinds, np.random.default_rng(self._seed))
+        moments = _Moments(self._kinds, np.random.default_rng(self._seed))  # randomness: function
         for block in blocks:
             number = np.arange(moments.rows, moments.rows + len(block))
             moments.add(block)

@@ -92,7 +92,7 @@ def microaggregate(
     sample = _sample(keyed, at, min(rows, max(2_048, SAMPLE * 2**depth)))
     scheme = Scheme.fit(sample, mean, deviation, depth=depth, sweeps=rounds, seed=rng)
     homes = tuple(_homes(keyed, at, scheme, least=_least(size, rows)))
-    random_bytes = operating_system_bytes(_SECRET)
+    random_bytes = operating_system_bytes(_SECRET)  # randomness: order
     work = _Work(scheme, size, rng, tuple(at), tuple(kinds), decimals, homes, random_bytes)
     placed = keyed.withColumn("cell", sql.lit(0).cast("bigint"))
     placed = placed.mapInArrow(work.place, placed.schema)

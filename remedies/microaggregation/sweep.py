@@ -148,7 +148,7 @@ def centroids(Z: npt.NDArray[np.float32], groups: Groups) -> npt.NDArray[np.floa
 
 @reordered
 def number_groups(blocks: Blocks, past: Groups) -> Groups:
-    """Number the groups anew, in the order of the blocks, and carry over which pairs are settled."""
+    """Number the groups again, in the order of the blocks, and carry over which pairs are settled."""
     slots, wide = len(blocks.size), past.settled.shape[1]
     rank = np.full(slots, -1, np.int32)
     now_is = np.full(len(past.start) - 1, -1, np.int32)

@@ -74,6 +74,7 @@ CREATE TABLE check_state (
     pass_streak ${whole} NOT NULL,
     recent TEXT NOT NULL,
     flapping ${whole} NOT NULL,
+    place TEXT,
     CONSTRAINT pk_check_state PRIMARY KEY (check_id),
     CONSTRAINT ck_check_state_streaks CHECK (fail_streak >= 0 AND pass_streak >= 0),
     CONSTRAINT ck_check_state_flapping CHECK (flapping IN (0, 1))
@@ -230,6 +231,11 @@ CREATE TABLE clock (
     id ${serial} NOT NULL,
     epoch ${whole} NOT NULL,
     latest_us ${whole} NOT NULL,
+    trusted_us ${whole},
+    confirmed_us ${whole},
+    boot TEXT,
+    uptime_us ${whole},
+    noted_us ${whole},
     CONSTRAINT pk_clock PRIMARY KEY (id),
     CONSTRAINT ck_clock_one CHECK (id = 1)
 )${strict}
@@ -488,6 +494,7 @@ CREATE TABLE released_row (
     release ${whole} NOT NULL,
     person ${bytes} NOT NULL,
     class_signature ${bytes} NOT NULL,
+    copies ${whole},
     CONSTRAINT pk_released_row PRIMARY KEY (release, person, class_signature)
 )${clustered}
 
@@ -496,6 +503,8 @@ CREATE TABLE released_value (
     attribute ${bytes} NOT NULL,
     class_signature ${bytes} NOT NULL,
     value ${bytes} NOT NULL,
+    copies ${whole},
+    people ${whole},
     CONSTRAINT pk_released_value PRIMARY KEY (release, attribute, class_signature, value)
 )${clustered}
 
@@ -568,7 +577,7 @@ CREATE TABLE web_user (
     scope TEXT NOT NULL,
     created_us ${whole} NOT NULL,
     CONSTRAINT pk_web_user PRIMARY KEY (name),
-    CONSTRAINT ck_web_user_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin')
+    CONSTRAINT ck_web_user_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin' OR role = 'ask')
 )${strict}
 
 CREATE TABLE web_session (
@@ -581,7 +590,7 @@ CREATE TABLE web_session (
     seen_us ${whole} NOT NULL,
     expires_us ${whole} NOT NULL,
     CONSTRAINT pk_web_session PRIMARY KEY (digest),
-    CONSTRAINT ck_web_session_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin')
+    CONSTRAINT ck_web_session_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin' OR role = 'ask')
 )${strict}
 
 CREATE INDEX ix_web_session_name ON web_session (name)
@@ -593,7 +602,7 @@ CREATE TABLE login_link (
     scope TEXT NOT NULL,
     expires_us ${whole} NOT NULL,
     CONSTRAINT pk_login_link PRIMARY KEY (digest),
-    CONSTRAINT ck_login_link_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin')
+    CONSTRAINT ck_login_link_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin' OR role = 'ask')
 )${strict}
 
 CREATE TABLE api_token (
@@ -607,6 +616,6 @@ CREATE TABLE api_token (
     revoked_us ${whole},
     CONSTRAINT pk_api_token PRIMARY KEY (name),
     CONSTRAINT uq_api_token_digest UNIQUE (digest),
-    CONSTRAINT ck_api_token_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin'),
+    CONSTRAINT ck_api_token_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin' OR role = 'ask'),
     CONSTRAINT ck_api_token_expires CHECK (expires_us > created_us)
 )${strict}

@@ -234,7 +234,7 @@ class Question:
 
     def offending(self) -> Sequence[Mapping[str, Any]]:
         """Return the keys that break the check."""
-        return self._fetch(self.check.offending_keys(self.context))
+        return self._fetch(self.check.violations(self.context))
 
     def measure(self) -> Measurement:
         """Measure what the check wants, looking again as often as it wants to."""
@@ -286,7 +286,8 @@ class Question:
         return judge(self.check, self.measure(), history)
 
     def _answer(self, question: ClassQuestion) -> ir.Table:
-        tables = ClassTables(self.context.filtered, question.quasi_identifiers, question.sensitive)
+        named = question.quasi_identifiers
+        tables = ClassTables(self.context.filtered, named, question.sensitive, question.person)
         return question.answer(tables)
 
     def _now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from tests.checks.ask import SERVERS
+from tests.needs import skip
 
 
 @pytest.fixture(
@@ -19,5 +20,5 @@ def dialect(request: pytest.FixtureRequest) -> str:
     """Return each engine's dialect in turn."""
     variable = SERVERS.get(request.param)
     if variable is not None and not os.environ.get(variable):
-        pytest.skip(f"no server is named by {variable}")
+        skip(request.param)
     return request.param

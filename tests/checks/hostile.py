@@ -20,10 +20,10 @@ import pytest
 
 from sources import CsvOptions, SourceSpec
 from tests.checks.ask import Rows, create
-from tests.sources.lake import KINDS, lake, write
+from tests.sources.lake import KINDS, LAKES, lake, write
 
 ENGINES: Final = (
-    "duckdb", "sqlite", "csv", "parquet", "pandas", "polars", "arrow", *KINDS,
+    "duckdb", "sqlite", "csv", "parquet", "pandas", "polars", "arrow", *LAKES,
     pytest.param("postgres", marks=pytest.mark.postgres),
     pytest.param("mysql", marks=pytest.mark.mysql),
     pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.timeout(900)]),

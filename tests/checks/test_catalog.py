@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CATALOG = load_catalog()
 EVERY = pytest.mark.parametrize("name", sorted(CATALOG))
 OBSERVED = stated("OBSERVED")
+WITHOUT_NUMBER = {"classification", "external", "reidentification_by_subset", "schema"}
 
 
 ORDERS = {
@@ -165,6 +166,17 @@ def test_looks_at_no_data_when_it_says_what_it_wants(name):
         assert all(value.equals(second.aggregates[key]) for key, value in first.aggregates.items())
         assert all(query.equals(second.queries[key]) for key, query in first.queries.items())
         assert first.statements == second.statements
+
+
+@EVERY
+def test_has_a_number_that_histories_draw(name):
+    """It is among what the check observes, and its limits are parameters; of a few checks there is only a status."""
+    number = CATALOG[name].main_number
+    assert (number is None) == (name in WITHOUT_NUMBER)
+    if number is not None:
+        assert number.key in OBSERVED[name]
+        limits = {number.low, number.high} - {None} | ({"max_ratio"} if number.again == "share" else set())
+        assert limits <= set(CATALOG[name].model_fields)
 
 
 @EVERY

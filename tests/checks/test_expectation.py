@@ -304,7 +304,7 @@ def test_an_unreachable_server_is_unreachable():
 @pytest.mark.postgres
 def test_a_statement_that_the_server_ends_is_a_timeout(postgres_url):
     """When PostgreSQL itself ends a statement, the worker lives on and the outcome is `unknown(timeout)`."""
-    impatient = f"{postgres_url}?options=-c%20statement_timeout%3D200"
+    impatient = f"{postgres_url.replace('://', '+psycopg://')}?options=-c%20statement_timeout%3D200"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE OR REPLACE VIEW slow AS SELECT pg_sleep(30)::text AS email")
         tables = Tables("server", "postgres", ibis.postgres.from_connection(connection), impatient)

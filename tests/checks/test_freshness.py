@@ -16,7 +16,7 @@ from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, place
 from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
 
-OBSERVED = {"newest", "age_s", "future_rows"}
+OBSERVED = {"newest", "age_s", "expected_age_s", "future_rows"}
 _FRESH = {"column": "at", "max_age": "2h", "timezone": "UTC"}
 _OLD = {"column": "old", "max_age": "2h", "timezone": "UTC"}
 EFFECTS = {
@@ -24,6 +24,7 @@ EFFECTS = {
     "max_age": (_FRESH, "2h", "30m"),
     "skew": ({**_FRESH, "column": "ahead"}, "5m", "15m"),
     "timezone": (_FRESH, "UTC", "Asia/Tokyo"),
+    "epoch": ({"column": "id", "max_age": f"{int(NOW.timestamp()) - 2}s"}, "seconds", "milliseconds"),
     "expected": (_OLD, ABSENT, {"start": "08:45", "timezone": "UTC"}),
     "where": (_FRESH, ABSENT, "id > 1"),
     "warn": (_FRESH, ABSENT, {"max_age": "30m"}),
@@ -69,6 +70,23 @@ def test_newest_row_is_young_enough(dialect):
     }
     assert outcome.expected == {"max_age_s": 26 * 3600.0}
     assert str(outcome.message) == "the newest row is 2 h old"
+
+
+@pytest.mark.parametrize(("epoch", "many"), [("seconds", 1), ("milliseconds", 1000)])
+def test_numbers_since_1970_are_moments(dialect, epoch, many):
+    """Whole seconds or milliseconds are read in UTC; those in the future are counted, and NULL is left out."""
+    check = Freshness(column="at", max_age="1h", epoch=epoch)
+    moments = [NOW - 30 * HOUR, NOW - 2 * HOUR, NOW + HOUR]
+    rows = [(int(moment.timestamp()) * many, "x") for moment in moments]
+    with place(dialect, t=Rows({"at": "int", "kind": "text"}, [*rows, (None, "x")])) as here:
+        outcome = ask(check, here)
+        assert (outcome.status, outcome.observed["age_s"], outcome.observed["future_rows"]) == (Status.FAIL, 7200, 1)
+        assert outcome.observed["newest"] == "2026-11-20T07:15:02+00:00"
+        assert outcome.occurrence.at == NOW - HOUR
+        with pytest.raises(Misconfigured, match="'epoch: seconds' or 'epoch: milliseconds'"):
+            ask(CHECK, here)
+        with pytest.raises(Misconfigured, match="needs whole numbers"):
+            ask(Freshness(column="kind", max_age="1h", epoch=epoch), here)
 
 
 def test_too_old(dialect):
@@ -350,12 +368,26 @@ def test_ancient_sentinel(dialect):
         assert ask(CHECK, here, zones=Zones("Asia/Tokyo")).status is Status.FAIL
 
 
-def test_value_before_all_calendars():
-    """A newest value that no calendar has cannot be judged."""
-    with place("duckdb", t=table("0044-03-15 (BC)", kind="date")) as here:
-        outcome = ask(CHECK, here, zones=UTC_ZONE)
-    assert outcome.reason is UnknownReason.MISCONFIGURED
-    assert str(outcome.message) == "the newest value of at is not a valid timestamp"
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+@pytest.mark.parametrize("value", ["0044-03-15 BC", "-infinity"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize("expected", [None, {"days": "mon-fri", "start": "09:00", "end": "18:00"}])
+def test_a_date_before_the_year_1_is_older_than_any_limit(dialect, kind, value, zone, expected):
+    """No driver reads it, and no calendar counts its days one by one."""
+    if dialect not in {"duckdb", "postgres"}:
+        pytest.skip("the engine has no such time")
+    written = value.replace("BC", "(BC)") if dialect == "duckdb" else value
+    with place(dialect, t=table(written, kind=kind)) as here:
+        check = Freshness(column="at", max_age="100d", expected=expected)
+        outcome = ask(check, here, zones=Zones(zone))
+    assert (outcome.status, outcome.observed["future_rows"]) == (Status.FAIL, 0)
+    assert outcome.observed["newest"].startswith("0001-01-01")
+
+
+def test_nanoseconds_are_read():
+    """A type that begins after the year 1 has a newest value too."""
+    with place("duckdb", t=table("2026-11-20 08:59:00.123456789", kind="timestamp_ns")) as here:
+        assert ask(CHECK, here, zones=UTC_ZONE).status is Status.PASS
 
 
 OFFSETS = st.timedeltas(-timedelta(hours=4), timedelta(hours=2)).map(

@@ -17,7 +17,7 @@ from monitor.scan.results import Subject
 from monitor.scan.sql_template import TimeLiterals
 from sources import SourceSpec, open_source
 from tests.checks.ask import NOW
-from tests.sources.lake import KINDS, lake, write
+from tests.sources.lake import LAKES, lake, write
 
 HOUR = timedelta(hours=1)
 SECONDS = pa.timestamp("us", "UTC")
@@ -119,7 +119,7 @@ def test_files_that_are_no_parquet_and_folders_that_are_columns_are_refused(tmp_
     assert _answer(hive, "orders", column="day", time="catalogue").reason is UnknownReason.MISCONFIGURED
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LAKES)
 def test_logs_and_manifests_say_the_newest_row_and_the_last_write(kind: str, tmp_path: Path) -> None:
     """Two facts: rows of yesterday that were written now are old rows of a table that was just written."""
     spec = lake(kind, tmp_path)
@@ -135,7 +135,7 @@ def test_logs_and_manifests_say_the_newest_row_and_the_last_write(kind: str, tmp
     assert abs(datetime.fromisoformat(written.observed["written"]) - datetime.now(UTC)) < HOUR  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LAKES)
 def test_deleted_rows_are_not_the_newest(kind: str, tmp_path: Path) -> None:
     """Statistics of a file whose rows are marked as deleted elsewhere do not hold; those of rewritten files do."""
     spec = lake(kind, tmp_path)
@@ -145,6 +145,7 @@ def test_deleted_rows_are_not_the_newest(kind: str, tmp_path: Path) -> None:
     assert outcome.status is not Status.PASS
 
 
+@pytest.mark.delta
 def test_compaction_is_no_write(tmp_path: Path) -> None:
     """A commit that only rewrites files leaves the time of the last write as it was."""
     spec = lake("delta", tmp_path)

@@ -44,6 +44,8 @@ def test_clocks_with_a_zone():
     assert list(zoned_column(context(), "naive", "Asia/Tokyo").clocks) == [ZonedReading("wall", "Asia/Tokyo")]
     with pytest.raises(Misconfigured, match="naive has timestamps without a time zone; declare one"):
         zoned_column(context(), "naive")
+    with pytest.raises(Misconfigured, match="day has dates, and it is not known where their days begin; declare a"):
+        zoned_column(context(), "day")
 
 
 def test_column_that_holds_no_time():

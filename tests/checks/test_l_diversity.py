@@ -14,11 +14,17 @@ from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
 
 OBSERVED = {"rows", "classes", "l_distinct", "l_entropy", "l_recursive", "records_below_l", "classes_below_l"}
-_GIVEN = {"quasi_identifiers": ["q"], "sensitive": ["n"], "l": 2}
+_OF_S = {"quasi_identifiers": ["q"], "sensitive": ["s"], "l": 2}
+_GIVEN = {**_OF_S, "sensitive": ["n"], "missing_is_a_value": ["n"]}
+_AS_THEY_ARE = {**_OF_S, "missing_is_a_value": ["s"], "spelling_is_a_value": ["s"]}
 EFFECTS = {
     "quasi_identifiers": (_GIVEN, ["q"], ["a"]),
     "sensitive": (_GIVEN, ["n"], ["s"]),
     "l": (_GIVEN, 2, 3),
+    "person": (_AS_THEY_ARE, ABSENT, "p", "visits"),
+    "identifiers": (_AS_THEY_ARE, ABSENT, ["p"], "visits"),
+    "missing_is_a_value": ({**_OF_S, "spelling_is_a_value": ["s"]}, ABSENT, ["s"], "visits"),
+    "spelling_is_a_value": ({**_OF_S, "missing_is_a_value": ["s"]}, ABSENT, ["s"], "visits"),
     "variant": ({**_GIVEN, "sensitive": ["s"]}, "distinct", "entropy", "skewed"),
     "c": ({**_GIVEN, "sensitive": ["s"], "variant": "recursive"}, 5, 2, "skewed"),
     "where": (_GIVEN, ABSENT, "id < 4"),
@@ -86,13 +92,14 @@ def test_recursive_diversity(dialect):
 
 
 def test_the_least_diverse_column_is_named(dialect):
-    """Several columns are looked at one by one; NULL is a value of its own, of the quasi-identifiers too."""
+    """Several columns are looked at one by one; NULL is a value of a quasi-identifier, and none of a sensitive one."""
     table = [(None, "x", "u"), (None, None, "u"), (1, "x", None), (1, "y", None)]
     with place(dialect, t=Rows({"q": "int", "s": "text", "r": "text"}, table)) as here:
         outcome = ask(diversity(sensitive=("s", "r")), here)
     assert str(outcome.message) == "4 of 4 records are in equivalence classes with fewer than 2 distinct values of r"
-    assert {name: one["l_distinct"] for name, one in outcome.observed["sensitive"].items()} == {"s": 2, "r": 1}
-    assert outcome.observed["sensitive"]["s"]["records_below_l"] == 0
+    assert {name: one["l_distinct"] for name, one in outcome.observed["sensitive"].items()} == {"s": 1, "r": 0}
+    assert {name: one["l_exact"] for name, one in outcome.observed["sensitive"].items()} == {"s": 2, "r": 1}
+    assert outcome.observed["sensitive"]["s"]["records_below_l"] == 2
 
 
 def test_the_classification_of_the_table_names_them(dialect):

@@ -96,6 +96,19 @@ def test_a_softer_deviation_warns():
         assert ask(check, here, history=history(rows_of, noisy(112))).status is Status.WARN
 
 
+@pytest.mark.parametrize(
+    ("effect", "status"), [(20, Status.FAIL), (60, Status.PASS), ("60 %", Status.PASS), ("5%", Status.FAIL)]
+)
+def test_a_least_effect(effect, status):
+    """A change below it is no alarm, in units of the number or as a share of what is usual; it reads back."""
+    check = Volume(limits={"learned": {"false_alarms": "1 per 90d", "at_least": effect}})
+    with place("duckdb", t=HOURS) as here:
+        outcome = ask(check, here, history=history(rows_of, noisy(150)))
+    assert outcome.status is status
+    assert outcome.observed["learned"]["loss"] == pytest.approx({20: 25, 60: 60, "60 %": 90, "5%": 25}[effect], rel=0.3)
+    assert Volume.model_validate(check.model_dump(mode="json")) == check
+
+
 def test_holidays_are_neither_compared_nor_learned_from():
     """On a holiday nothing is compared; a holiday of the past is left out."""
     wild = [1.0 if day % 7 == 6 else n for day, n in enumerate(noisy(100), 1)]
@@ -186,6 +199,9 @@ def test_a_promise_is_shared_by_a_table():
         ({"limits": {"learned": {"false_alarms": "sometimes"}}}, "such as 1 per 90d"),
         ({"limits": {"learned": {"false_alarms": "0 per 90d"}}}, "more than 0 false alarms"),
         ({"limits": {"learned": {"false_alarms": "1 per 90"}}}, "a duration such as 26h"),
+        ({"limits": {"learned": {"false_alarms": "1 per 90d", "at_least": 0}}}, "a number above 0 such as 20"),
+        ({"limits": {"learned": {"false_alarms": "1 per 90d", "at_least": "a few"}}}, "a share of what is usual"),
+        ({"limits": {"learned": {"false_alarms": "1 per 90d", "at_least": True}}}, "a number above 0 such as 20"),
         ({"deviation": {"sigma": 0}}, "greater than 0"),
         ({"deviation": {"sigma": 3, "window": "1w"}}, "a window between 84d and 728d"),
     ],

@@ -109,6 +109,30 @@ def test_a_match_that_others_have_too_is_unique_one_way_only(dialect):
     assert (exact["uniquely_matched"], exact["uniquely_matched_both_ways"]) == (2, 0)
 
 
+def test_columns_that_share_no_value_compare_nothing(dialect):
+    """`01234` is never `1234`: no match of such columns is a finding; where each has a common value, none is one."""
+    types = {"zip": "text", "n": "int", "a": "int", "b": "int"}
+    own = Rows(types, [("01234", 5, 1, 1), ("02345", 3, 2, 2)])
+    with place(dialect, t=own, aux=Rows(types, [("1234", 1, 1, 2), ("2345", 9, 2, 1)])) as here:
+        apart = ask(LinkageCheck(auxiliary="aux", on=("zip",)), here)
+        near = ask(LinkageCheck(auxiliary="aux", on=("n",), tolerance={"n": 2}), here)
+        far = ask(LinkageCheck(auxiliary="aux", on=("n",), tolerance={"n": 1}), here)
+        both = ask(LinkageCheck(auxiliary="aux", on=("a", "b")), here)
+    assert (apart.status, apart.reason) == (Status.UNKNOWN, UnknownReason.MISCONFIGURED)
+    assert str(apart.message).startswith("no value of zip occurs both here and in aux, so nothing was compared")
+    assert (near.observed["matched"], far.status, far.observed["not_compared"]) == (1, Status.UNKNOWN, ["n"])
+    assert (both.status, both.observed["matched"]) == (Status.PASS, 0)
+
+
+def test_the_library_has_no_share_of_what_was_not_compared():
+    """No value in common, or no row: the share is None."""
+    own, other = pd.DataFrame({"zip": ["01234"]}), pd.DataFrame({"zip": ["1234"]})
+    found = linkage(own, other, on=["zip"])
+    assert (found.not_compared, found.fraction, found.matched) == (("zip",), None, 0)
+    assert linkage(own, other[:0], on=["zip"]).fraction is None
+    assert linkage(own, own, on=["zip"]).fraction == 1.0
+
+
 def films(**parameters: Any) -> LinkageCheck:
     """Ask who of those about whom something is known is found among the subscribers."""
     shared = {"on": ("film", "stars", "rated"), "tolerance": {"rated": "3d"}, "entity": {"subscriber": "friend"}}
@@ -279,7 +303,7 @@ def test_text_in_a_column_of_numbers():
     with place("sqlite", t=Rows({"n": "int"}, [(1,), ("Andre",)]), b=Rows({"n": "int"}, [(2,)])) as here:
         outcome = ask(check, here)
         assert (outcome.reason, str(outcome.message)) == (UnknownReason.MISCONFIGURED, "n: 1 value is not a number")
-        assert ask(LinkageCheck(auxiliary="b", on=("n",)), here).observed["matched"] == 0
+        assert ask(LinkageCheck(auxiliary="b", on=("n",)), here).observed["not_compared"] == ["n"]
 
 
 def test_distances_at_the_edge(dialect):
@@ -297,7 +321,11 @@ def test_distances_at_the_edge(dialect):
             ("d", 0.1, 1),
         ):
             check = LinkageCheck(auxiliary="b", on=(column,), tolerance={column: width})
-            assert ask(check, here).observed["matched"] == matched, (column, width)
+            seen = ask(check, here).observed
+            if matched:
+                assert seen["matched"] == matched, (column, width)
+            else:
+                assert seen["not_compared"] == [column], width
 
 
 def test_what_is_no_number_matches_nothing():
@@ -381,8 +409,10 @@ def test_agrees_with_the_library(own, other, asked):
         with place(dialect, t=Rows(COLUMNS, own), b=Rows(COLUMNS, other)) as here:
             outcome = ask(check, here)
         if outcome.status is Status.UNKNOWN:
-            assert outcome.reason is UnknownReason.NO_DATA
-            assert found.matched == 0
+            assert found.fraction is None, dialect
+            if outcome.reason is not UnknownReason.NO_DATA:
+                assert outcome.reason is UnknownReason.MISCONFIGURED
+                assert tuple(outcome.observed["not_compared"]) == found.not_compared
             continue
         seen = outcome.observed
         assert (seen["matched"], seen["uniquely_matched"]) == (found.matched, found.uniquely_matched), dialect

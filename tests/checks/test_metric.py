@@ -182,6 +182,40 @@ def test_softer_deviation_asks_for_the_past():
         assert ask(check, here).status is Status.PASS
 
 
+_INFINITY = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "values", "limits", "message"),
+    [
+        ("sum", (_INFINITY, 1.0), {"max": 100}, "sum(v) is larger than 100"),
+        ("mean", (_INFINITY, 1.0), {"max": 100}, "mean(v) is larger than 100"),
+        ("max", (_INFINITY, 1.0), {"max": 100}, "max(v) is larger than 100"),
+        ("min", (-_INFINITY, 1.0), {"min": 0}, "min(v) is smaller than 0"),
+        ("sum", (_INFINITY, 1.0), {"min": 0}, None),
+        ("sum", (_INFINITY, -_INFINITY), {"min": 0, "max": 100}, None),
+    ],
+)
+def test_an_infinite_value_breaks_a_limit(aggregate, values, limits, message):
+    """It is beyond the limit on its side, and no number on the other; infinity less infinity is nothing."""
+    with place("duckdb", t=Rows(TYPES, [(value, "a") for value in values])) as here:
+        outcome = ask(Metric(aggregate=aggregate, column="v", **limits), here)
+    assert outcome.observed["value"] is None
+    if message is None:
+        assert outcome.reason is UnknownReason.NO_DATA
+    else:
+        assert (outcome.status, str(outcome.message)) == (Status.FAIL, message)
+
+
+def test_an_infinite_value_is_far_from_the_usual_one():
+    """Where there is a usual value, an infinite one deviates from it."""
+    with place("duckdb", t=Rows(TYPES, [(_INFINITY, "a")])) as here:
+        check = Metric(aggregate="sum", column="v", max_deviation=0.5)
+        outcome = ask(check, here, history=usual(8))
+        assert str(outcome.message) == "sum(v) is infinite; usual is 8 for this weekday"
+        assert ask(check, here).reason is UnknownReason.NO_DATA
+
+
 def test_nothing_but_null(dialect):
     """An aggregate of nothing is unknown: no rows, only NULL, one value where two are needed."""
     with place(dialect, t=Rows(TYPES, [])) as here:

@@ -37,6 +37,8 @@ class Shouting:
         ("{x:number}", 1234.5, "1,234.5"),
         ("{x:number}", 1234567, "1,234,567"),
         ("{x:time}", datetime(2026, 11, 20, 9, 15, 2, 500, tzinfo=UTC), "2026-11-20T09:15:02+00:00"),
+        ("{x:time}", "2026-11-20T09:15:02.000500Z", "2026-11-20T09:15:02+00:00"),
+        ("{x:time}", "unchanged", "unchanged"),
         ("{x}", "unchanged", "unchanged"),
         ("{x:count}", "unchanged", "unchanged"),
         ("{x}", ["a", "b"], "a, b"),

@@ -11,10 +11,12 @@ from checks.population_uniqueness import PopulationUniquenessCheck as Population
 from tests.checks.ask import Question, Rows, ask, place
 from tests.monitor.config.effects.effect import ABSENT
 
-OBSERVED = {"zayatz", "pitman", "snb", "poisson_gamma", "dis", "decision"}
+OBSERVED = {"zayatz", "pitman", "snb", "poisson_gamma", "dis", "decision", "model", "fraction_of_population"}
 _GIVEN = {"quasi_identifiers": ["id"], "sampling_fraction": 0.5, "max_population_unique_fraction": 0.5}
 EFFECTS = {
     "quasi_identifiers": (_GIVEN, ["id"], ["q"]),
+    "person": ({**_GIVEN, "quasi_identifiers": ["q"]}, ABSENT, "p", "visits", "counted_by"),
+    "identifiers": ({**_GIVEN, "quasi_identifiers": ["q"]}, ABSENT, ["p"], "visits", "counted_by"),
     "sampling_fraction": (
         {k: v for k, v in _GIVEN.items() if k != "sampling_fraction"},
         1,

@@ -7,14 +7,15 @@ import pytest
 from checks import Status
 from checks.accepted_values import AcceptedValues
 from checks.metric import Metric
+from checks.not_null import NotNull
 from checks.range import Range
 from checks.schema import Schema
+from checks.unique import Unique
+from checks.volume import Volume
 from tests.checks.ask import POSTGRES, Rows, ask, place
+from tests.needs import skip
 
-pytestmark = [
-    pytest.mark.postgres,
-    pytest.mark.skipif(not os.environ.get(POSTGRES), reason=f"no PostgreSQL server is named by {POSTGRES}"),
-]
+pytestmark = pytest.mark.postgres
 
 SCHEMA = "odd types"
 TYPES = f"""
@@ -33,6 +34,8 @@ CREATE DOMAIN amount AS numeric(10, 2) CHECK (VALUE > 0)
 @pytest.fixture(autouse=True)
 def server():
     """Return a server that has the types."""
+    if not os.environ.get(POSTGRES):
+        skip("postgres")
     with place("postgres") as made:
         for command in TYPES.split(";"):
             made.backend.con.execute(command)
@@ -105,3 +108,21 @@ def test_an_enum_and_a_domain_are_of_the_type_that_a_schema_names():
     with place("postgres", t=Rows({"m": "mood", "w": "word", "n": "amount"}, [])) as made:
         outcome = ask(Schema(columns={"m": "string", "w": "text", "n": "decimal(10, 2)"}), made)
     assert outcome.status is Status.PASS, outcome
+
+
+@pytest.mark.parametrize(
+    ("check", "key", "seen"),
+    [
+        (NotNull(columns=["v"]), "nulls", {"v": 1}),
+        (Range(column="v", min=0, max=10), "violations", 1),
+        (Metric(column="v", aggregate="sum", max=100), "value", "2.25"),
+        (AcceptedValues(column="v", values=["5.25"]), "violations", 1),
+        (Unique(columns=["v"]), "duplicate_keys", 0),
+        (Volume(min=0, where="v > 5"), "rows", 1),
+    ],
+)
+def test_money_is_a_number(check, key, seen):
+    """Checks of numbers take it, and count its NULLs."""
+    with place("postgres", t=Rows({"v": "money"}, [("5.25",), (None,), ("-3",)])) as made:
+        observed = ask(check, made).observed[key]
+    assert (str(observed) if isinstance(seen, str) else observed) == seen

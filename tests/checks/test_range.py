@@ -130,12 +130,12 @@ def test_zone_that_would_have_to_be_guessed(dialect):
 
 
 def test_text_that_holds_no_times(dialect):
-    """Values that are no time cannot be judged; a column without any value has none outside."""
+    """Values that are no time cannot be judged, nor a column without any value."""
     with place(dialect, t=column("text", "2026-01-01", "n/a")) as here:
         assert ask(Range(column="v", min="2026-01-01"), here).reason is UnknownReason.MISCONFIGURED
     with place(dialect, t=column("text", None, None)) as here:
         outcome = ask(Range(column="v", min="2026-01-01"), here)
-    assert outcome.status is Status.PASS
+    assert outcome.reason is UnknownReason.NO_DATA
     assert outcome.observed == {"rows": 2, "violations": 0}
 
 

@@ -59,8 +59,15 @@ def test_the_release_that_exposes_most_is_named():
     releases = (("first", pairs("aaabbbccc")), ("second", pairs("abcabcabc")), ("third", pairs("x", people=["else"])))
     outcome = judged(pairs("aaabbbccc"), *releases)
     assert "with release second" in str(outcome.message)
-    assert [one["exposed"] for one in outcome.observed["releases"]] == [0, 9, 0]
+    assert [one["exposed"] for one in outcome.observed["releases"]] == [0, 9, None]
     assert outcome.observed["releases"][2]["persons_in_both"] == 0
+
+
+def test_releases_of_other_people_compare_nothing():
+    """Keys that are written otherwise than then look like other people: nothing was compared."""
+    outcome = judged(pairs("aaabbbccc"), ("spring", pairs("x", people=["else"])))
+    assert (outcome.status, outcome.reason) == (Status.UNKNOWN, UnknownReason.MISCONFIGURED)
+    assert outcome.observed["releases"][0]["exposed"] is None
 
 
 def test_the_same_groups_again_pass():

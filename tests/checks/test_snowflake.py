@@ -1,12 +1,13 @@
 """Every check in the dialect of Snowflake, on a fake of it: the same hostile tables, compared with plain Python."""
 
 import json
-import os
 import subprocess
 import sysconfig
 from pathlib import Path
 
 import pytest
+
+from tests.needs import peer_program
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,9 +25,7 @@ _BEYOND_THE_FAKE = {
 @pytest.mark.timeout(300)
 def test_every_check_speaks_the_dialect_of_snowflake() -> None:
     """Only what the fake cannot do differs; all of that does, so that a better fake is noticed."""
-    python = os.environ.get("TABLEWATCH_TEST_FAKESNOW")
-    if python is None:
-        pytest.skip("set TABLEWATCH_TEST_FAKESNOW to the Python of an environment with fakesnow and Ibis for Snowflake")
+    python = peer_program("fakesnow") or ""
     words = [python, "-m", "tests.checks.snowflake_pass", sysconfig.get_path("purelib")]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=_ROOT)
     assert done.returncode == 0, done.stderr

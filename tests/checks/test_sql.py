@@ -45,6 +45,27 @@ def test_counts_what_the_query_returns(dialect, values, status, message):
     assert str(outcome.message) == message
 
 
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT x.a, y.a FROM t x JOIN t y ON x.a = y.a WHERE x.a < 0", 2),
+        ("SELECT a + 1, a + 1, A FROM t WHERE a < 0 ORDER BY a LIMIT 1", 1),
+        ("SELECT * FROM t x JOIN t y ON x.a = y.a WHERE x.a < 0 ORDER BY x.a", 2),
+        ("SELECT *, a FROM t WHERE a < 0", 2),
+        ("SELECT DISTINCT b, b FROM t WHERE a < 0", 1),
+        ('SELECT b, b AS "b", count(*) FROM t WHERE a < 0 GROUP BY b HAVING count(*) > 1', 1),
+        ("SELECT a, a FROM t WHERE a < 0 UNION ALL SELECT a, a FROM t WHERE a < 0", 4),
+        ("SELECT max(a), max(a) FROM t", 1),
+    ],
+)
+def test_columns_of_one_name(dialect, query, rows):
+    """A query may return two columns of one name, also where the engine allows none of a query in FROM."""
+    if dialect == "mysql":
+        query = query.replace('"', "`")
+    with place(dialect, t=Rows(TYPES, [(-1, "x"), (-2, "x"), (3, "y")])) as here:
+        assert ask(Sql(query=query), here).observed["violations"] == rows
+
+
 def test_limits(dialect):
     """Allows as many rows as it is told to, and warns before."""
     with place(dialect, t=Rows(TYPES, [(-1, "x"), (-2, "x")])) as here:

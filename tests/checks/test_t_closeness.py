@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -29,6 +29,7 @@ OBSERVED = {
     "reference_classes_above_t",
 }
 _GIVEN = {"quasi_identifiers": ["q"], "sensitive": ["id"], "t": 0.4, "distance": "ordered"}
+_OF_S = {"quasi_identifiers": ["q"], "sensitive": ["s"], "t": 0.5}
 EFFECTS = {
     "quasi_identifiers": (_GIVEN, ["q"], ["at"]),
     "sensitive": ({**_GIVEN, "distance": "equal"}, ["id"], ["s"]),
@@ -39,6 +40,10 @@ EFFECTS = {
         ABSENT,
         {"s1": ["low", "*"], "s2": ["low", "*"], "s3": ["high", "*"]},
     ),
+    "person": (_OF_S, ABSENT, "p", "visits", "counted_by"),
+    "identifiers": ({**_OF_S, "t": 0}, ABSENT, ["p"], "visits", "t_normalised"),
+    "missing_is_a_value": (_OF_S, ABSENT, ["s"], "visits", "t_known"),
+    "spelling_is_a_value": (_OF_S, ABSENT, ["s"], "visits", "t_normalised"),
     "reference": ({**_GIVEN, "sensitive": ["s"], "distance": "equal", "t": 0.5}, "p", "p2"),
     "reference_columns": (
         {**_GIVEN, "sensitive": ["s"], "distance": "equal", "t": 0.5, "reference": "p"},
@@ -95,6 +100,25 @@ def test_salaries_in_order(dialect):
     assert (equal.status, equal.observed["t"]) == (Status.PASS, pytest.approx(2 / 3))
     assert str(equal.message) == "in every equivalence class the distribution of s is within 0.7 of the table's"
     assert limit.status is Status.PASS
+
+
+def test_a_column_without_a_value_has_no_distance(dialect):
+    """All NULL: no class was compared with anything, unless NULL is declared to be a value."""
+    with place(dialect, t=Rows({"q": "int", "s": "text"}, [(1, None), (2, None)])) as here:
+        outcome = ask(closeness(), here)
+        declared = ask(closeness(missing_is_a_value=("s",)), here)
+    assert (outcome.status, outcome.reason, outcome.observed["t"]) == (Status.UNKNOWN, UnknownReason.NO_DATA, None)
+    assert (declared.status, declared.observed["t"]) == (Status.PASS, 0.0)
+
+
+def test_a_root_above_the_root_makes_no_distance_smaller():
+    """The height counts levels up to the first that joins all values; t by the height as given stands beside."""
+    rows = [(1, "a"), (1, "a"), (2, "b"), (2, "b")]
+    for path, expected in ((["any"], None), (["any", "any", "any"], 1 / 6)):
+        with place("duckdb", t=Rows({"q": "int", "s": "text"}, rows)) as here:
+            outcome = ask(closeness(hierarchy={"a": path, "b": path}), here)
+        assert outcome.observed["t"] == 0.5
+        assert outcome.observed["t_as_given"] == (None if expected is None else pytest.approx(expected))
 
 
 def test_a_softer_limit_warns(dialect):
@@ -288,6 +312,9 @@ def test_distances_from_a_reference_agree_with_the_library(found, others):
             )
             with place(dialect, t=rows, r=people) as here:
                 seen = ask(closeness(quasi_identifiers=("a", "b"), reference="r", **asked), here).observed
+            if expected.t is None:
+                assert seen == {"rows": expected.rows, "t": None}
+                continue
             above = expected.columns["s"].above
             assert seen["reference_t"] == pytest.approx(expected.t, rel=1e-12)
             assert (seen["reference_records_above_t"], seen["reference_classes_above_t"]) == (
@@ -300,6 +327,9 @@ def _agrees(table, types, expected, **given):
     for dialect in ENGINES:
         with place(dialect, t=Rows({"a": "text", "b": "int", **types}, table)) as here:
             seen = ask(closeness(quasi_identifiers=("a", "b"), **given), here).observed
+        if expected.t is None:
+            assert seen == {"rows": expected.rows, "t": None}
+            continue
         above = expected.columns["s"].above
         assert (seen["rows"], seen["classes"]) == (expected.rows, expected.classes)
         assert seen["t"] == pytest.approx(expected.t, rel=1e-12)
@@ -320,6 +350,7 @@ def test_values_without_order_agree_with_the_library(found):
 
 @settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers(-4, 12))), min_size=1, max_size=40))
+@example([(("a", 0), None), (("a", 1), 3), (("b", 0), None), ((None, 1), None), (("a", 0), 0), ((None, 0), 0)])
 def test_values_in_order_agree_with_the_library(found):
     """Every engine finds the ordered distance that the library finds."""
     table = [(*keys, value) for keys, value in found]

@@ -87,10 +87,15 @@ class Remains:
 
     def hold(self, acknowledged: Iterable[list[str]]) -> None:
         """Claim that everything that was acknowledged is there, once, as it was acknowledged."""
+        lost, doubled = self.count(acknowledged)
+        assert (lost, doubled) == (0, 0), f"{lost} acknowledged results are lost, {doubled} are there more than once"
+
+    def count(self, acknowledged: Iterable[list[str]]) -> tuple[int, int]:
+        """Return how many acknowledged results are lost, and how many are there more than once."""
         asked = "SELECT check_id, measured_us, status, count(*) FROM measurement GROUP BY 1, 2, 3"
         kept = {(check, str(at), status): times for check, at, status, times in self.ask(asked)}
         found = [kept.get((check, at, status), 0) for check, at, status, _ in acknowledged]
-        assert set(found) <= {1}, f"{found.count(0)} acknowledged results are lost, {len(found) - found.count(0)} kept"
+        return found.count(0), sum(times > 1 for times in found)
 
     def leave_no_gap(self, cuts: Collection[tuple[int, int]] = (), *, every_s: int = 1) -> int:
         """Claim that every slot is run or skipped, and none both, from the first to the last; give how many."""

@@ -22,6 +22,7 @@ _SPEECH = (FailPoint.AFTER_ANNOUNCE, FailPoint.AFTER_LEASE, FailPoint.AFTER_ANSW
 _REPORT = (FailPoint.BEFORE_REPORT_NAMED, FailPoint.AFTER_REPORT_NAMED)
 _LEDGER = (FailPoint.BEFORE_CHARGE, FailPoint.AFTER_CHARGE, FailPoint.IN_ANCHOR)
 _EXPORT = (FailPoint.BEFORE_EXPORT_PROVED, FailPoint.AFTER_EXPORT_HELD, FailPoint.BEFORE_EXPORT_NAMED)
+_MOVE = (FailPoint.BEFORE_MOVE, FailPoint.IN_MOVE, FailPoint.AFTER_MOVE)  # tests/store/test_copy.py kills there
 _FILES = (FailPoint.IN_MIGRATION, FailPoint.IN_BACKUP, FailPoint.IN_RESTORE, FailPoint.IN_RESTORE_LOG_MOVED)
 
 
@@ -29,7 +30,7 @@ def test_every_point_is_in_the_program_and_in_these_tests():
     """A point that nobody passes, or that no test kills at, proves nothing."""
     text = "".join(path.read_text() for package in ("store", "monitor") for path in (_ROOT / package).rglob("*.py"))
     assert {FailPoint[name] for name in re.findall(r"reached\(FailPoint\.(\w+)\)", text)} == set(FailPoint)
-    assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_EXPORT, *_FILES} == set(FailPoint)
+    assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_EXPORT, *_MOVE, *_FILES} == set(FailPoint)
 
 
 def test_points_are_inert_outside_these_tests():

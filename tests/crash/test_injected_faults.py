@@ -1,6 +1,7 @@
 """Kill at each write and sync of the store, and let each fail: the store is sound, nothing acknowledged is lost.
 
-By default one write in `_EVERY` fails, and one in `_KILLED` is killed; `make soak` takes every one of them.
+By default one write in `_EVERY` fails, one in `_KILLED` is killed, and one sync in `_SYNCED`; `make soak` takes every
+one of them.
 """
 
 import os
@@ -17,8 +18,9 @@ from tests.crash.places import Place
 from tests.crash.toil import REFUSED
 from tests.store.later import NEXT, make_store_with_rows
 
-_EVERY = int(os.environ.get("TABLEWATCH_CRASH_EVERY", "6"))
+_EVERY = int(os.environ.get("TABLEWATCH_CRASH_EVERY", "15"))
 _KILLED = max(1, _EVERY // 2)
+_SYNCED = max(1, _EVERY // 5)
 _HOUR_S = 3600.0
 _KILLS = {"killed at a write": "pwrite64:signal=KILL:when={n}", "killed at a sync": "fdatasync:signal=KILL:when={n}"}
 _FAILURES = {
@@ -36,7 +38,7 @@ def _numbers(kind):
     """Return at which calls there is to be a fault, one after the other."""
     if kind == "killed at a write":
         return count(1, _KILLED)
-    return count(1, 1 if kind in {*_KILLS, *_SYNCS} else _EVERY)
+    return count(1, _SYNCED if kind in {*_KILLS, *_SYNCS} else _EVERY)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +109,7 @@ def test_a_fault_at_any_write_of_a_migration(nursery, tmp_path, kind):
     columns = columns_of(template)
     old = rows_of(template)
     old_revision = old.pop("store_revision")
-    for number in count(1, 1 if "sync" in kind else _EVERY):
+    for number in count(1, 1 if "sync" in kind else _KILLED):
         folder = tmp_path / str(number)
         folder.mkdir()
         store = folder / "store.db"
@@ -142,7 +144,7 @@ def test_a_fault_at_any_write_of_a_copy(nursery, tmp_path, act, kind):
         with store.writing() as tx:
             tx.name_project("later")
     states = {"copy": rows_of(template), "kept": rows_of(kept)}
-    for number in count(1, 1 if "sync" in kind else _EVERY):
+    for number in count(1, 1 if "sync" in kind else _KILLED):
         folder = tmp_path / str(number)
         folder.mkdir()
         store = folder / "store.db"

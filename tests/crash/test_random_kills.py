@@ -9,8 +9,9 @@ from tests.crash.invariants import Remains, Seen
 from tests.crash.places import TABLES, Endpoint, Place
 from tests.crash.settling import settle
 from tests.monitor.alerts.receivers import listening
+from tests.tiers import examples
 
-ROUNDS = int(os.environ.get("TABLEWATCH_CRASH_ROUNDS", "100"))
+ROUNDS = int(os.environ.get("TABLEWATCH_CRASH_ROUNDS", str(examples(100))))
 SEED = int(os.environ.get("TABLEWATCH_CRASH_SEED", "20261121"))
 
 _LONGEST_LIFE_S = 1.1
@@ -83,6 +84,9 @@ def test_a_daemon_that_is_killed_at_random(nursery, tmp_path, record_property):
                 story.look()
         endpoint.fair = True
         settle(nursery, place, story.seen, shift_s=story.shift_s, step_s=2 * _DAY_S)
+        remains = Remains(place.store)
+        for name, value in zip(("lost", "doubled"), remains.count(story.seen.acknowledged), strict=True):
+            record_property(name, value)
         story.look()
         remains = Remains(place.store)
         remains.fold()

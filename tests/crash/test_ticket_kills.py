@@ -13,8 +13,9 @@ from tests.monitor.alerts.receivers import listening
 from tests.monitor.channels.fakes import FakeJira, FakeServiceNow
 from tests.monitor.channels.following import SETTINGS
 from tests.monitor.channels.test_tickets import is_search
+from tests.tiers import examples
 
-ROUNDS = int(os.environ.get("TABLEWATCH_CRASH_TICKET_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("TABLEWATCH_CRASH_TICKET_ROUNDS", str(examples(20))))
 SEED = int(os.environ.get("TABLEWATCH_CRASH_SEED", "20261121"))
 
 _LONGEST_LIFE_S = 4.0

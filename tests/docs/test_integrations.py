@@ -30,6 +30,7 @@ from tests.monitor.commands.terminal import NOW, Terminal, open_terminal
 from tests.monitor.integrations.contracts import write_contract
 from tests.monitor.integrations.test_real_dbt import FILES as DBT_PROJECT
 from tests.monitor.web.site import Site
+from tests.needs import peer_program
 
 PAGE: Final = "docs/integrations.md"
 TICKETS: Final = "Pages, messages and tickets that follow an incident"
@@ -146,9 +147,7 @@ def test_a_contract_is_imported_and_exported(folder: Path) -> None:
 @pytest.mark.timeout(600)
 def test_two_commands_turn_a_dbt_project_into_incidents(folder: Path) -> None:
     """By the lines of the page, in a shell; the tier has a price as the printed file shows."""
-    program = os.environ.get("TABLEWATCH_TEST_DBT") or shutil.which("dbt")
-    if program is None:
-        pytest.skip("dbt is not installed: set TABLEWATCH_TEST_DBT to the program of an environment with dbt-duckdb")
+    program = peer_program("dbt") or ""
     for name, text in DBT_PROJECT.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -215,9 +214,7 @@ def test_the_promises_of_many_tables_are_a_configuration(folder: Path) -> None:
 @pytest.mark.promtool
 def test_prometheus_takes_the_configuration_of_the_page(folder: Path) -> None:
     """With the rules of the examples beside it; it looks where a daemon listens by default."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not installed (Debian's package prometheus)")
+    promtool = "promtool"
     text = write_files(folder, "docs/daemon.md")["prometheus.yml"]
     shutil.copy(ROOT / "examples/prometheus/alerts.yaml", folder)
     done = subprocess.run([promtool, "check", "config", "prometheus.yml"], capture_output=True, text=True, check=False)

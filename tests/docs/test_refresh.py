@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.refresh import PARTS, ROOT, pages, refreshed
+from docs.refresh import FILES, PARTS, ROOT, pages, refreshed
 from monitor.config import load
 
 
@@ -14,6 +14,12 @@ def test_pages_are_up_to_date(page: Path) -> None:
     """What a page says about options, keys and defaults is what the code does; `make docs` refreshes it."""
     text = page.read_text(encoding="utf-8")
     assert refreshed(text) == text
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_generated_files_are_up_to_date(file: Path) -> None:
+    """A file that is generated whole, such as the types of checks for editors, is what the code makes of it."""
+    assert FILES[file]() == file.read_text(encoding="utf-8")
 
 
 def test_every_part_stands_somewhere() -> None:

@@ -1,6 +1,7 @@
 """Events fold into incidents, and changes survive being stored."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,7 @@ from incidents import (
     encode,
     episode_durations,
     replay,
+    set_incident_back,
     to_us,
 )
 from tests.incidents.histories import assert_valid, at, histories
@@ -129,6 +131,33 @@ def test_an_estimate_ends_at_the_corrected_detection():
     corrected = fold(opened(), Corrected(0, detected_at=at(8))).last
     assert corrected.onset.latest == corrected.detected_at == at(8)
     assert corrected.onset.at == at(0)
+
+
+def test_a_detection_corrected_to_before_the_interval_keeps_it_in_order():
+    """An interval of the occurrence never begins after it ends, however early the corrected detection is."""
+    onset = fold(opened(3, 5, episode=episode(3, 5, earliest=2)), Corrected(0, detected_at=at(1))).last.onset
+    assert (onset.earliest, onset.at, onset.latest) == (at(1), at(1), at(1))
+
+
+def test_a_detection_corrected_to_after_the_acknowledgement_waited_for_nobody():
+    """Who acknowledged before the corrected detection did so at once: the time to acknowledge is 0, not missing."""
+    incident = fold(opened(), Acknowledged(at(7)), Corrected(0, detected_at=at(9)), Resolved(at(20), Resolution.FIXED))
+    spans = Spans.of([incident])
+    assert durations(spans, as_of_us=to_us(at(30)))[incident.id].tta == 0
+    assert [one.tta for one in episode_durations(spans, as_of_us=to_us(at(30)))] == [0]
+    assert incident.last.unacknowledged(at(30)) == timedelta()
+
+
+def test_times_in_the_future_are_set_back_with_the_clock():
+    """After the clock was set back, an acknowledgement of the time before is as of now, like a detection or an end."""
+    incident = fold(opened(), Acknowledged(at(42)), Resolved(at(50), Resolution.FIXED))
+    (back,) = set_incident_back(incident, to=at(20))
+    assert (back.detected_at, back.acknowledged_at, back.resolved_at) == (at(5), at(20), at(20))
+    (alone,) = set_incident_back(fold(opened(), Acknowledged(at(42))), to=at(20))
+    assert (alone.acknowledged_at, alone.resolved_at) == (at(20), None)
+    (early,) = set_incident_back(incident, to=at(45))
+    assert (early.acknowledged_at, early.resolved_at) == (at(42), at(45))
+    assert set_incident_back(incident, to=at(50)) == ()
 
 
 def test_a_later_end_narrows_the_next_beginning():

@@ -107,6 +107,16 @@ def test_an_open_incident_is_broken_once_it_takes_too_long_and_pending_before() 
     assert _judge(Level.TIME_TO_REPAIR, 30, history, at=50).judged == 0
 
 
+def test_nothing_of_a_period_that_is_over_is_pending() -> None:
+    """A repair that lasted beyond it within the promise is kept there; the next period breaks it, if any does."""
+    history = _history([_incident(1, _episode(80, 80, 90, 150))])
+    assert _judge(Level.TIME_TO_REPAIR, 30, history, to=100, at=100).verdict is LevelVerdict.PENDING
+    for at in (101, 130, 1000):
+        assert _judge(Level.TIME_TO_REPAIR, 30, history, to=100, at=at).verdict is LevelVerdict.KEPT
+    assert _judge(Level.TIME_TO_REPAIR, 30, history, to=200, at=110).verdict is LevelVerdict.PENDING
+    assert _judge(Level.TIME_TO_REPAIR, 30, history, to=200, at=125).verdict is LevelVerdict.BROKEN
+
+
 def test_an_overdue_repair_counts_in_every_period_that_it_touches() -> None:
     """In the period of its end as in the one before; one in time counts where it ended."""
     late = _history([_incident(1, _episode(10, 10, 30, 150))])
@@ -289,7 +299,8 @@ def test_times_agree_with_a_count_of_minutes(history: Any, limit: int, level: Le
         for place, episode in enumerate(incident.episodes):
             first = notified.get((incident.id, place), "not recorded")
             word = _expected_verdict(level, limit, episode, first, planned, min(LENGTH, at))
-            expected[word].add(incident.id)
+            is_kept = word is LevelVerdict.PENDING and at > LENGTH
+            expected[LevelVerdict.KEPT if is_kept else word].add(incident.id)
     worst = next((word for word in WORST_FIRST if expected[word]), LevelVerdict.KEPT)
     undecided = expected[LevelVerdict.UNKNOWN] | expected[LevelVerdict.PENDING]
     assert result.verdict is worst

@@ -19,6 +19,7 @@ from monitor.config.project import Project
 from monitor.web.credentials import make_token
 from store import Grant, WebRole
 from tests.monitor.shop import build_shop
+from tests.needs import peer_program
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -54,11 +55,8 @@ releases:
 
 @pytest.fixture
 def python() -> str:
-    """Return the Python of an environment with Airflow; skip without one."""
-    program = os.environ.get("TABLEWATCH_TEST_AIRFLOW")
-    if program is None:
-        pytest.skip("set TABLEWATCH_TEST_AIRFLOW to the Python of an environment with apache-airflow-core 3.3")
-    return program
+    """Return the Python of an environment with apache-airflow-core 3.3."""
+    return peer_program("airflow") or ""
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.monitor.shop import build_shop
+from tests.needs import peer_program
 
 ROOT = Path(__file__).parents[2]
 DAGSTER = """
@@ -51,9 +52,7 @@ print("ANSWER", json.dumps([state.type.value, str(state.result(raise_on_failure=
 )
 def test_a_recipe_passes_and_fails_with_the_checks(tool: str, script: str, good: str, bad: str, tmp_path: Path) -> None:
     """Good data pass; a duplicate key fails, with the check's name and the incident, and nothing of the data."""
-    python = os.environ.get(f"TABLEWATCH_TEST_{tool.upper()}")
-    if python is None:
-        pytest.skip(f"set TABLEWATCH_TEST_{tool.upper()} to the Python of an environment with {tool}")
+    python = peer_program(tool) or ""
     shop = build_shop(tmp_path)
     program = tmp_path / "tablewatch"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m monitor "$@"\n')

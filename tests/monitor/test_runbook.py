@@ -1,7 +1,6 @@
 """The runbook of a check, wherever an incident is shown: an address, Markdown, or a file of Markdown."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -118,7 +117,6 @@ def test_headings_of_a_text_are_below_those_of_its_page() -> None:
     assert re.findall("<h[1-6]>", str(markdown_html("a\n=\nb\n-"))) == ["<h3>", "<h4>"]
 
 
-@pytest.mark.skipif(find_spec("starlette") is None, reason="needs the extra [web]")
 @pytest.mark.parametrize(
     ("runbook", "html"),
     [

@@ -92,7 +92,7 @@ def play_commands(place: Place) -> None:
     steps = [
         ("remember", ["risk", "remember", "sqlite.people", "--as", "spring"]),
         ("check", ["check", "--format", "json"]),
-        ("check-human", ["check", NO_GX, "!source:duckdb", "!source:parquet", "--show-rows", "3"]),
+        ("check-human", ["check", NO_GX, "!source:duckdb", "!source:parquet", "--show-rows", "3", "--show-sql"]),
         ("check-no-store", ["check", "duckdb.*_slip", "--no-store", "--only-failed"]),
         ("run-once", ["run", "--once"]),
         *_reading(),
@@ -218,6 +218,7 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("backup", ["backup", "first-copy.db"]),
         ("backup-json", ["backup", "copy.db", "--format", "json"]),
         ("restore", ["restore", "copy.db"]),
+        ("store-copy", ["store", "copy", "--cancel"]),
     ]
 
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from sources import Source, SourceSpec, TimedOut, open_source
-from tests.sources.lake import KINDS, lake, write
+from tests.sources.lake import KINDS, LAKES, lake, write
 
 ORDERS = """
 CREATE TABLE orders (id INTEGER, amount DECIMAL(10, 2), note VARCHAR(20), placed_at TIMESTAMP);
@@ -49,9 +49,9 @@ class Place:
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgres)
 MYSQL = pytest.param("mysql", marks=pytest.mark.mysql)
 SPARK = pytest.param("spark", marks=pytest.mark.spark)
-ALL = ("csv", "parquet", *KINDS, "duckdb", "sqlite", "ibis", MYSQL, POSTGRESQL, SPARK)
+ALL = ("csv", "parquet", *LAKES, "duckdb", "sqlite", "ibis", MYSQL, POSTGRESQL, SPARK)
 WITH_SCHEMAS = ("duckdb", "ibis", MYSQL, POSTGRESQL, SPARK)
-WITH_TIMEOUTS = ("csv", "parquet", *KINDS, "duckdb", "sqlite", MYSQL, POSTGRESQL, SPARK)
+WITH_TIMEOUTS = ("csv", "parquet", *LAKES, "duckdb", "sqlite", MYSQL, POSTGRESQL, SPARK)
 
 
 @pytest.fixture(params=ALL)

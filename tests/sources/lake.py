@@ -13,6 +13,8 @@ import pytest
 from sources import IcebergCatalog, Source, SourceSpec
 
 KINDS = ("delta", "iceberg")
+LAKES = tuple(pytest.param(kind, marks=getattr(pytest.mark, kind)) for kind in KINDS)
+"""Each of `KINDS` as a parameter that needs its library."""
 WALL, MOMENT = datetime(2026, 3, 29, 2, 30, 0, 123456), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)  # noqa: DTZ001 - a wall clock
 LONG = Decimal("12345678901234567890123456789.012345678")
 ROWS: Mapping[str, pa.Array] = {
@@ -27,8 +29,7 @@ ROWS: Mapping[str, pa.Array] = {
 
 
 def lake(kind: str, folder: Path, *, name: str = "orders", **changes: Any) -> SourceSpec:
-    """Return a source of the tables that `write` has put into a folder; skip where the library is not installed."""
-    pytest.importorskip({"delta": "deltalake", "iceberg": "pyiceberg"}[kind])
+    """Return a source of the tables that `write` has put into a folder."""
     if kind == "delta":
         return SourceSpec(name, folder, delta="*", **changes)
     return SourceSpec(name, folder, iceberg=IcebergCatalog(uri="sqlite:///lake.db", namespace="shop"), **changes)

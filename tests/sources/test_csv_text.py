@@ -253,7 +253,8 @@ def test_a_packed_file_that_is_cut_short_is_refused(tmp_path: Path, content: byt
 
 def test_reading_a_file_beforehand_ends_with_the_time(tmp_path: Path) -> None:
     """What is done outside the engine is within query_timeout too."""
-    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"id,word\n" + b"1,x\n" * 100_000_000, 1)[:200_000_000])
+    rows = "".join(f"{row},{row * 7919 % 1_000_003}\n" for row in range(100_000))  # less than 100 times its size packed
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"id,word\n" + rows.encode() * 200, 1))
     spec = SourceSpec("s", tmp_path, files="t.csv.gz", query_timeout=timedelta(milliseconds=200))
     with open_source(spec) as source, pytest.raises(TimedOut, match="query_timeout"):
         source.table("t")
@@ -339,3 +340,12 @@ def test_every_row_is_read_and_marked_if_it_is_ragged(tmp_path: Path, rows: list
     found = read(tmp_path, out.getvalue().encode(), csv=CsvOptions(strict=False, types=texts))
     expected = [(*row[:3], *[None] * (3 - len(row)), len(row) != 3) for row in rows]
     assert [tuple(row.values()) for row in found] == expected
+
+
+@pytest.mark.parametrize("row", [b"7,8\n", b"7" * 1024], ids=["rows", "one line"])
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_packed_file_that_holds_a_hundred_times_its_size_is_refused(tmp_path: Path, row: bytes, blind: bool) -> None:
+    """Some MB that hold gigabytes keep no command busy: no more is read, whatever its parts say they hold."""
+    part = gzip.compress(row * (4_000_000 // len(row)))
+    packed = gzip.compress(b"a,b\n") + part * 120
+    assert "100 times as many bytes" in refusal(tmp_path, packed, "t.csv.gz", blind=blind)

@@ -12,6 +12,8 @@ from sources import QueryFailed, Unreachable
 from sources import open_source as opened
 from tests.sources.lake import ROWS, count, lake, write
 
+pytestmark = pytest.mark.delta
+
 KIND = "delta"
 _MOMENT = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
 

@@ -1,6 +1,8 @@
 """CSV and Parquet files as tables."""
 
 import gzip
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -8,7 +10,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sources import CsvOptions, FileTimes, QueryFailed, SourceSpec, TableNotFound, Unreachable, open_source
+from sources import (
+    CsvOptions,
+    FileTimes,
+    QueryFailed,
+    SourceSpec,
+    TableNotFound,
+    TableRemoved,
+    Unreachable,
+    open_source,
+)
 from sources._contract import Source
 
 Write = Callable[..., None]
@@ -221,7 +232,7 @@ def test_a_type_for_no_column_is_reported(tmp_path: Path, write: Write) -> None:
         (["", "18446744073709551616", "18446744073709551617"], "decimal(38, 0)", 2),
         (["1" * 38 + "1", "1" * 38 + "2"], "string", 2),
         (["12345678901234567890", "1.5"], "float64", 2),
-        (["12345678901234567890", "1e3"], "float64", 2),
+        (["12345678901234567890", "1e3"], "string", 2),
         (["12345678901234567890", "nan"], "float64", 2),
         (["1.5", "2.25"], "float64", 2),
         (["1", "9223372036854775807"], "int64", 2),
@@ -305,7 +316,7 @@ def test_a_file_that_goes_away_is_a_table_that_is_gone(tmp_path: Path, write: Wr
     with open_source(spec(tmp_path, "*.csv")) as source:
         source.table("a")
         (tmp_path / "a.csv").unlink()
-        with pytest.raises(TableNotFound, match=r"'a.csv' was removed while checks were running"):
+        with pytest.raises(TableRemoved, match=r"'a.csv' was removed while checks were running"):
             source.fetch("SELECT count(*) AS n FROM a")
         assert count(source, "b") == 1
 
@@ -377,6 +388,33 @@ def test_a_csv_time_without_an_offset_is_not_one_of_utc(
     assert (kind.is_timestamp(), kind.is_string()) == (is_time, not is_time)
 
 
+@pytest.mark.parametrize(
+    ("cells", "is_text"),
+    [
+        (["0x10", "16"], True),
+        (["0x10", "0x11"], True),
+        (["1e3", "1000", "5"], True),
+        (["12e4", "13", "77"], True),
+        (["1", " 1", "2"], True),
+        (["1e3", "2e5"], False),
+        (["1e3", "2.5", "7"], False),
+        ([" 1", " 2", "10"], False),
+        (["-1", "0", "1"], False),
+        (["1.0", "1.00", "2"], False),
+    ],
+)
+def test_codes_of_a_csv_file_are_not_read_as_numbers(tmp_path: Path, cells: list[str], is_text: bool) -> None:
+    """Different texts that DuckDB would read as one number stay texts where they look like codes."""
+    rows = [f"{number},{cell}" for number, cell in enumerate(cells)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,code", *rows, ""]), encoding="utf-8")
+    with open_source(spec(tmp_path, "t.csv")) as source:
+        table = source.table("t")
+        assert table.code.type().is_string() == is_text
+        rows = source.fetch(source.compile(table.select("code")))
+        assert not is_text or {row["code"] for row in rows} == set(cells)
+        assert table.id.type().is_integer()
+
+
 def test_the_broken_file_of_many_is_named(tmp_path: Path, write: Write) -> None:
     """Of several Parquet files, the message names the one that is none."""
     write("a.parquet")
@@ -384,3 +422,29 @@ def test_the_broken_file_of_many_is_named(tmp_path: Path, write: Write) -> None:
     text = r"'b.parquet' cannot be read: incomplete, or not Parquet"
     with open_source(spec(tmp_path, "*.parquet", table="events")) as source, pytest.raises(QueryFailed, match=text):
         source.table("events")
+
+
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize("content", [b"no gzip", b"\x1f\x8b\x08\x00cut short"])
+def test_a_false_gzip_is_named(blind: bool, content: bytes, tmp_path: Path) -> None:
+    """The file and the fault are named, also where no row may decide how it is read."""
+    (tmp_path / "t.csv.gz").write_bytes(content)
+    source = open_source(SourceSpec("s", tmp_path, files="*.csv.gz", blind=blind))
+    with source, pytest.raises(QueryFailed, match=r"'t\.csv\.gz' is truncated or not gzip-compressed"):
+        source.table("t")
+
+
+def test_files_are_read_without_pandas(tmp_path: Path, write: Write) -> None:
+    """CSV with dates, and Parquet of two shapes, are opened and counted before pandas, which costs memory and time."""
+    write("it's.csv", "SELECT '2026-01-0' || i AS day FROM range(1, 4) t(i)")
+    write("p/a.parquet", "SELECT 1.5::DECIMAL(20, 2) AS n")
+    write("p/b.parquet", "SELECT 2 AS n, 'x' AS word")
+    program = (
+        "import sys; from pathlib import Path; from sources import SourceSpec, open_source\n"
+        "for files, name in (('*.csv', \"it's\"), ('p/*.parquet', 'p')):\n"
+        "    with open_source(SourceSpec('s', Path(sys.argv[1]), files=files, table=name)) as source:\n"
+        "        print(*source.fetch(source.compile(source.table(name).count().as_table()))[0].values())\n"
+        "print('pandas' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines() == ["3", "2", "False"]

@@ -13,6 +13,8 @@ from sources import IcebergCatalog, Unreachable
 from sources import open_source as opened
 from tests.sources.lake import count, iceberg_catalog, lake, write
 
+pytestmark = pytest.mark.iceberg
+
 KIND = "iceberg"
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from sources import QueryFailed, SourceSpec, Unreachable, is_same_table, table_identity
 from sources import open_source as opened
-from tests.sources.lake import KINDS, LONG, MOMENT, ROWS, WALL, count, lake, write
+from tests.sources.lake import LAKES, LONG, MOMENT, ROWS, WALL, count, lake, write
 
 _UTC = "zoneinfo.ZoneInfo(key='UTC')"
-pytestmark = pytest.mark.parametrize("kind", KINDS)
+pytestmark = pytest.mark.parametrize("kind", LAKES)
 
 
 def _bytes_read() -> int:

@@ -1,6 +1,5 @@
 """Spark, by a master and by Spark Connect."""
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -58,17 +57,8 @@ def source_of(address: str, **rest: Any) -> Source:
 
 
 @pytest.fixture
-def needs_spark() -> None:
-    """Skip without Spark or Java."""
-    pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed")
-
-
-@pytest.fixture
-def connect(needs_spark: None, tmp_path: Path) -> Iterator[str]:  # noqa: ARG001 - it skips
+def connect(tmp_path: Path) -> Iterator[str]:
     """Yield the address of a Spark Connect server of its own process."""
-    pytest.importorskip("grpc", reason="the extra [spark] is not installed")
     port = _free_port()
     command = [sys.executable, "-c", SERVER, str(port), str(tmp_path / "warehouse")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
@@ -104,7 +94,6 @@ def test_a_connect_server_is_a_source_like_any_other(connect: str) -> None:
         source.fetch(endless)
 
 
-@pytest.mark.usefixtures("needs_spark")
 @pytest.mark.parametrize(
     "address", ["sc://127.0.0.1:{port}/;token=canary", "spark://127.0.0.1:{port}", "sc://canary:x", "sc://[canary"]
 )
@@ -115,7 +104,6 @@ def test_a_server_that_is_not_there_is_unreachable_at_once(address: str) -> None
     assert "canary" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.usefixtures("needs_spark")
 def test_a_session_that_cannot_be_asked_to_stop_is_asked_again() -> None:
     """A network that fails for a moment does not leave statements without a deadline."""
     from pyspark.errors import PySparkException
@@ -144,7 +132,6 @@ def test_a_session_of_somebody_else_is_left_running(spark_session: Any) -> None:
     assert spark_session.sql("SELECT 1 AS one").collect()[0].one == 1
 
 
-@pytest.mark.usefixtures("needs_spark")
 def test_a_session_of_our_own_ends_with_the_pass_and_logs_no_value() -> None:
     """Without a running session one is made and ended, twice; neither Spark nor its Python side logs a cell."""
     done = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True, text=True, timeout=280)

@@ -25,7 +25,7 @@ ROWS = [
 ]
 PEOPLE = pd.DataFrame(ROWS, columns=["key", "born", "salary"]).astype({"salary": "Int64"})
 TREE = {"0": ["low", "*"], "1": ["low", "*"], "2": ["low", "*"], "3": ["high", "*"], "4": ["high", "*"]}
-OF = {"quasi_identifiers": ("key", "born"), "sensitive": ("salary",)}
+OF = {"quasi_identifiers": ("key", "born"), "sensitive": ("salary",), "missing_is_a_value": ("salary",)}
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_the_library_and_spark_agree(tmp_path):
     of = (PEOPLE, ["key", "born"], "salary")
     with open_source(SourceSpec("cluster", tmp_path, spark="local[2]")) as source:
         found = _observed(source, type="l_diversity", l=2, variant="recursive", c=1.5, **OF)
-        own = l_diversity(*of, c=1.5, l=2)
+        own = l_diversity(*of, c=1.5, l=2, missing_is_a_value=True)
         assert found["classes"] == k_anonymity(PEOPLE, ["key", "born"], 2).classes
         assert (found["rows"], found["l_distinct"], found["l_recursive"]) == (22, own.l_distinct, own.l_recursive)
         assert found["l_entropy"] == pytest.approx(own.l_entropy, rel=1e-12)
@@ -65,6 +65,6 @@ def test_the_library_and_spark_agree(tmp_path):
         for asked in ({}, {"distance": "ordered"}, {"hierarchy": Hierarchy.of(TREE)}):
             kept = {name: TREE if name == "hierarchy" else one for name, one in asked.items()}
             found = _observed(source, type="t_closeness", t=0.2, **kept, **OF)
-            expected = t_closeness(*of, t=0.2, **asked)
+            expected = t_closeness(*of, t=0.2, missing_is_a_value=True, **asked)
             assert found["t"] == pytest.approx(expected.t, rel=1e-12)
             assert found["records_above_t"] == expected.columns["salary"].above.records

@@ -29,8 +29,8 @@ HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark",
     ("place", "kind"),
     [
         ({"files": "*.csv"}, "Files"),
-        ({"delta": "lake/*"}, "Delta"),
-        ({"iceberg": IcebergCatalog(uri="sqlite:///a.db")}, "Iceberg"),
+        pytest.param({"delta": "lake/*"}, "Delta", marks=pytest.mark.delta),
+        pytest.param({"iceberg": IcebergCatalog(uri="sqlite:///a.db")}, "Iceberg", marks=pytest.mark.iceberg),
         ({"url": "sqlite:///a.db"}, "Sqlite"),
         ({"url": "duckdb:///a.duckdb"}, "DuckdbFile"),
         ({"url": "DUCKDB:///a.duckdb"}, "DuckdbFile"),
@@ -40,28 +40,23 @@ HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark",
 )
 def test_the_kind_follows_from_what_is_declared(place: dict[str, Any], kind: str) -> None:
     """Files, SQLite, DuckDB and everything else each have a kind of their own."""
-    if (library := {"Delta": "deltalake", "Iceberg": "pyiceberg"}.get(kind)) is not None:
-        pytest.importorskip(library)
     spec = SourceSpec("s", Path(), **place)
     source = open_source(spec)
     assert (type(source).__name__, source.dialect) == (kind, dialect_of(spec))
 
 
-@pytest.mark.postgres
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
 def test_postgresql_goes_by_several_names(scheme: str) -> None:
     """The schemes that people write for PostgreSQL all lead there."""
-    pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
     spec = SourceSpec("s", Path(), url=f"{scheme}://localhost/a")
     source = open_source(spec)
     assert (type(source).__name__, source.dialect) == ("Postgresql", dialect_of(spec))
 
 
-@pytest.mark.mysql
+@pytest.mark.mysql_driver
 @pytest.mark.parametrize("scheme", ["mysql", "mariadb", "mysql+pymysql"])
 def test_mysql_goes_by_several_names(scheme: str) -> None:
     """The schemes that people write for MySQL and MariaDB all lead there."""
-    pytest.importorskip("MySQLdb", reason="the extra [mysql] is not installed")
     spec = SourceSpec("s", Path(), url=f"{scheme}://localhost/a")
     source = open_source(spec)
     assert (type(source).__name__, source.dialect) == ("MySql", dialect_of(spec))
@@ -70,11 +65,31 @@ def test_mysql_goes_by_several_names(scheme: str) -> None:
 @pytest.mark.parametrize(
     ("module", "place", "told"),
     [
-        ("MySQLdb", {"url": "mysql://u:canary@localhost/a"}, r"needs MySQLdb.*install 'tablewatch\[mysql\]'"),
-        ("psycopg", {"url": "postgresql://u:canary@localhost/a"}, r"needs psycopg.*install 'tablewatch\[postgres\]'"),
-        ("deltalake", {"delta": "lake/*"}, r"needs deltalake.*install 'tablewatch\[delta\]'"),
-        ("pyiceberg", {"iceberg": IcebergCatalog()}, r"needs pyiceberg.*install 'tablewatch\[iceberg\]'"),
-        ("pyspark", {"spark": "sc://localhost/;token=canary"}, r"needs pyspark.*install 'tablewatch\[spark\]'"),
+        (
+            "MySQLdb",
+            {"url": "mysql://u:canary@localhost/a"},
+            r"the package MySQLdb is not installed: pip install 'tablewatch\[mysql\]'",
+        ),
+        (
+            "psycopg",
+            {"url": "postgresql://u:canary@localhost/a"},
+            r"the package psycopg is not installed: pip install 'tablewatch\[postgres\]'",
+        ),
+        (
+            "deltalake",
+            {"delta": "lake/*"},
+            r"the package deltalake is not installed: pip install 'tablewatch\[delta\]'",
+        ),
+        (
+            "pyiceberg",
+            {"iceberg": IcebergCatalog()},
+            r"the package pyiceberg is not installed: pip install 'tablewatch\[iceberg\]'",
+        ),
+        (
+            "pyspark",
+            {"spark": "sc://localhost/;token=canary"},
+            r"the package pyspark is not installed: pip install 'tablewatch\[spark\]'",
+        ),
     ],
 )
 def test_a_missing_driver_says_what_to_install(

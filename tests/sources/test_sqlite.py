@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +17,7 @@ from sources._contract import Source
 from tests.sources.conftest import fetched
 
 Make = Callable[..., Path]
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -40,6 +43,22 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match="does not exist; expected an existing database file"):
         source_of(tmp_path / "shop.sqlite").__enter__()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_another_user_is_denied(make: Make) -> None:
+    """A process that may not read the file is told what to do, and reports no bug; root is tried without that right."""
+    path = make("CREATE TABLE t (a)")
+    path.chmod(0)
+    code = (
+        "import sys; from pathlib import Path; from sources import SourceSpec, SourceError, open_source\n"
+        "try: open_source(SourceSpec('shop', Path(sys.argv[1]), url='sqlite:///shop.sqlite')).__enter__()\n"
+        "except SourceError as error: print(type(error).__name__, error)"
+    )
+    rights = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    command = [*rights, sys.executable, "-c", code, str(path.parent)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=_ROOT).stdout
+    assert said.startswith("PermissionDenied source 'shop': "), said
+    assert "cannot be read: permission denied; check the permissions of the file" in said
 
 
 def test_the_guards_are_on(make: Make) -> None:

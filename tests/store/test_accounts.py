@@ -65,17 +65,13 @@ def test_a_link_is_taken_once_and_in_time(store: Store) -> None:
         assert tx.accounts.take_link(b"l", AT) is None
 
 
-def test_sessions_end_and_are_forgotten(store: Store) -> None:
-    """A session ends by itself, with all of its name, or when it was not used for long or is too old."""
+def test_sessions_end(store: Store) -> None:
+    """The use of a session is recorded; a session that is ended is gone."""
     with store.writing() as tx:
         for digest in (b"a", b"b"):
             tx.accounts.add_session(_session(digest))
         tx.accounts.touch_session(b"a", AT + 2 * HOUR)
         assert tx.accounts.session(b"a") == _session(b"a", seen_at=AT + 2 * HOUR)
-        tx.accounts.forget_expired(now=AT + 3 * HOUR, idle_since=AT + HOUR)
-        assert (tx.accounts.session(b"a") is None, tx.accounts.session(b"b")) == (False, None)
-        tx.accounts.forget_expired(now=AT + 100 * HOUR, idle_since=AT)
-        assert tx.accounts.session(b"a") is None
         tx.accounts.add_session(_session(b"c"))
         tx.accounts.end_session(b"c")
         assert tx.accounts.session(b"c") is None

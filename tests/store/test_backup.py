@@ -59,7 +59,7 @@ def _folder(file: Path) -> set[str]:
 
 def _in(file: Path, script: str) -> None:
     with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(f"DROP TRIGGER IF EXISTS incident_event_no_delete; {script}")
+        connection.executescript(script)
 
 
 def _overwrite_a_page(file: Path) -> None:
@@ -205,7 +205,12 @@ def test_a_copy_is_not_put_beside_the_log_of_another_database(used: Path, copy: 
         (lambda store: store.write_bytes(b"no database at all" * 100), StoreCorrupt),
         (lambda store: _in(store, "DROP TABLE store_revision"), StoreForeign),
         (lambda store: _in(store, "UPDATE store_revision SET version_num = '9999'"), StoreNewer),
-        (lambda store: _in(store, "PRAGMA foreign_keys = OFF; DELETE FROM incident"), StoreCorrupt),
+        (
+            lambda store: _in(
+                store, "PRAGMA foreign_keys = OFF; DROP TRIGGER incident_event_no_delete; DELETE FROM incident"
+            ),
+            StoreCorrupt,
+        ),
         (_overwrite_a_page, StoreCorrupt),
     ],
     ids=["missing", "garbage", "foreign", "newer", "orphans", "damaged page"],
@@ -229,7 +234,12 @@ def test_what_is_no_whole_store_is_not_copied(
         (lambda copy: _in(copy, "DROP TABLE store_revision"), StoreForeign),
         (lambda copy: _in(copy, "UPDATE store_revision SET version_num = '9999'"), StoreNewer),
         (lambda copy: _in(copy, "UPDATE project SET name = 'another'"), StoreForeign),
-        (lambda copy: _in(copy, "PRAGMA foreign_keys = OFF; DELETE FROM incident"), StoreCorrupt),
+        (
+            lambda copy: _in(
+                copy, "PRAGMA foreign_keys = OFF; DROP TRIGGER incident_event_no_delete; DELETE FROM incident"
+            ),
+            StoreCorrupt,
+        ),
         (_overwrite_a_page, StoreCorrupt),
         (lambda copy: copy.write_bytes(copy.read_bytes()[:-4096]), StoreCorrupt),
     ],
@@ -245,7 +255,7 @@ def test_what_is_no_whole_copy_is_not_brought_back(
     with pytest.raises(error):
         restore(_url(used), copy, now=AT, project="shop")
     assert used.read_bytes() == before
-    assert _folder(used) - {"store.db.lock"} == {"store.db", "copies"}
+    assert _folder(used) - {"store.db.lock", "store.db.last"} == {"store.db", "copies"}
 
 
 def test_a_copy_comes_back_and_the_present_store_is_kept(used: Path, copy: Path) -> None:

@@ -138,10 +138,10 @@ def _rows(store: Store) -> int:
 
 def test_a_release_is_seen_once_it_is_whole(store):
     """Rows of a release that was left half written are not compared, and its name is free."""
-    release = KnownRelease("spring", AT, PersonPairs(b"digest", signature(1) + signature(2), signature(9) * 2, 3))
+    release = KnownRelease("spring", AT, PersonPairs(b"digest", signature(1) + signature(2) * 2, signature(9) * 3, 3))
     with store.writing() as tx:
         number = tx.releases.begin("t.r", release)
-        tx.releases.add_rows(number, [(signature(7), signature(7))])
+        tx.releases.add_rows(number, [(signature(7), signature(7), 1)])
     kept = StoredCounts(store)
     assert kept.releases("t.r") == []
     number = kept.write_release("t.r", release)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from store import DaemonRecord, Quarantine, Store
+from store import DaemonConfig, DaemonRecord, Pruned, Quarantine, Store
 from tests.store.made import AT, HOUR
 
 DAY = timedelta(days=1)
@@ -22,14 +22,18 @@ def test_a_daemon_is_as_it_said_last(store: Store) -> None:
 
 
 def test_daemons_that_fell_silent_are_forgotten(store: Store) -> None:
-    """After seven days without a word, stopped or not, a daemon is no longer listed."""
+    """After seven days without a word, stopped or not, a daemon goes with its configuration."""
     with store.writing() as tx:
         tx.daemons.save(DAEMON)
         tx.daemons.save(replace(DAEMON, id="stopped", heartbeat_at=AT + DAY, stopped_at=AT + DAY))
         newest = replace(DAEMON, id="new", heartbeat_at=AT + 7 * DAY, started_at=AT + 7 * DAY)
         tx.daemons.save(newest)
-        assert len(tx.daemons.records()) == 3
-        tx.daemons.save(replace(newest, heartbeat_at=AT + 7 * DAY + HOUR))
+        tx.daemons.save_config(DAEMON.id, DaemonConfig("digest", {}))
+    keep = {"keep_measurements": 90 * DAY, "keep_incidents": 90 * DAY}
+    assert store.prune(**keep, now=AT + 7 * DAY) == Pruned()
+    assert store.prune(**keep, now=AT + 7 * DAY + HOUR) == Pruned(daemons=1)
+    with store.reading() as tx:
+        assert tx.daemons.config(DAEMON.id) is None
         assert {daemon.id for daemon in tx.daemons.records()} == {"stopped", "new"}
 
 

@@ -319,3 +319,16 @@ def test_a_span_passes_over_incidents(
     for mark in ("expected", "unanswered"):
         assert [past.observed["number"] for past in pasts if getattr(past, mark)] == (inside if mark == marked else [])
     assert _numbers(without) == [number for number in shown if number != 0]
+
+
+def test_the_last_that_says_of_how_many_it_showed_a_value_is_found(store: Store) -> None:
+    """The newest measurement before the present one with a count of the last shown value, also an unknown one."""
+    times = (AT - 3 * HOUR, AT - 2 * HOUR, AT - HOUR, AT)
+    observed = ({"shown_of": {"rows": 6}}, {"shown_of": {"rows": 7}}, {"shown_of": None}, {"shown_of": {"rows": 9}})
+    with store.writing() as tx:
+        for number, (at, values) in enumerate(zip(times, observed, strict=True)):
+            one = run(number, at=at)
+            found = result(one, "volume", Status.UNKNOWN, reason=UnknownReason.NO_DATA, observed=values)
+            tx.results.add_runs([one], [found])
+        shown = tx.results.earlier("crm.customers.volume", AT, Earlier(last_shown=True))
+    assert shown == [PastMeasurement(AT - 2 * HOUR, Status.UNKNOWN, {"shown_of": {"rows": 7}}, last_shown=True)]

@@ -76,7 +76,8 @@ def test_what_sqlite_says_is_said_in_our_words(cause: Exception, becomes: type[S
 )
 def test_what_postgresql_says_is_said_in_our_words(name: str, becomes: type[StoreError]) -> None:
     """Each of PostgreSQL's refusals has one meaning too; its DETAIL, which prints values, is lost."""
-    errors = pytest.importorskip("psycopg.errors", reason="the extra [postgres] is not installed")
+    from psycopg import errors
+
     cause = getattr(errors, name)(f"DETAIL: Key ({SECRET}) already exists")
     with pytest.raises(StoreError) as caught, in_our_words("db/watch"):
         raise exc.DBAPIError("SELECT 1", {"x": SECRET}, cause)

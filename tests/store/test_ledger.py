@@ -38,7 +38,7 @@ from store import (
     open_store,
     restore,
 )
-from store._ledger_chain import hash_of
+from store._ledger_chain import Anchor, AnchorFile, LedgerHead, hash_of
 from tests.store.ledgers import budget, charge
 from tests.store.made import AT, HOUR
 
@@ -249,7 +249,10 @@ def test_a_restored_backup_is_noticed_and_charged_for(file: Path, tmp_path: Path
         ]
         ledger.resume(**WHY)
         assert ledger.verify().flaws == []
-        assert [(balance.budget.total, balance.spent) for balance in ledger.balances()] == [(90, 70), (50, 20)]
+        assert [(item.budget.total, item.spent, item.largest) for item in ledger.balances()] == [
+            (90, 70, 60),  # what was carried over bounds the largest answer that it stands for
+            (50, 20, 20),
+        ]
         assert isinstance(ledger.reserve(charge(21, "new"), **ANN), Refusal)
         assert isinstance(ledger.reserve(charge(20, "new"), **ANN), Granted)
         with pytest.raises(StoreConflict, match="nothing to resume"):
@@ -302,7 +305,14 @@ def test_a_lost_anchor_is_noticed(ledger: StoredLedger, tmp_path: Path) -> None:
     assert spent(ledger) == 20
 
 
-@pytest.mark.parametrize("damage", [lambda text: text[:-20], lambda text: text.replace("10", "11"), lambda _: "ä"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:-20],
+        lambda text: text.replace("10", "11"),
+        lambda _: "ä",
+    ],
+)
 def test_a_damaged_anchor_vouches_for_nothing(ledger: StoredLedger, tmp_path: Path, damage: object) -> None:
     """An anchor that was cut off or changed is refused by its name."""
     granted(ledger, charge(10))
@@ -339,6 +349,40 @@ def test_the_anchor_never_goes_back(ledger: StoredLedger, tmp_path: Path, monkey
     lost = replace(marks[0], head=replace(marks[0].head, hash=bytes(32)))
     with pytest.raises(LedgerBroken, match="entry 2 of the ledger is lost again"):
         slow._advance(lost)
+
+
+def test_an_anchor_is_not_moved_to_another_entry_of_its_number(tmp_path: Path) -> None:
+    """Two ledgers that share an anchor are told apart: the second one's entry of the same number is refused."""
+    file = AnchorFile(tmp_path / "anchor")
+    mine, other = (Anchor(LedgerHead(2, bytes([letter]) * 32)) for letter in (1, 2))
+    assert file.advance(mine)
+    assert file.advance(mine), "again is no other entry"
+    with pytest.raises(LedgerBroken, match="confirms an entry that is not in this ledger"):
+        file.advance(other)
+    present = file.read()
+    assert present is not None
+    assert present.head == mine.head
+    assert not file.advance(Anchor(LedgerHead(1, bytes(32))))
+
+
+@pytest.mark.parametrize("change", [('"spent": 10', '"spent": 9'), ("anchor/1", "anchor/2"), ('"sum": "', '"sum": "0')])
+def test_what_an_anchor_says_is_under_its_checksum(tmp_path: Path, change: tuple[str, str]) -> None:
+    """Less spent is what the ledger itself would not contradict: the checksum alone shows that it was changed."""
+    file = AnchorFile(tmp_path / "anchor")
+    file.replace(Anchor(LedgerHead(2, bytes(32)), [(budget(), 10)]))
+    assert file.read() is not None
+    file.file.write_text(file.file.read_text().replace(*change))
+    with pytest.raises(LedgerBroken, match="anchor, is corrupt"):
+        file.read()
+
+
+def test_charges_begin_with_the_moment_asked_for(ledger: StoredLedger) -> None:
+    """A charge of exactly that moment is one of them, one of a microsecond before is not."""
+    granted(ledger, charge(10))
+    with ledger._store.reading() as tx:
+        (stored,) = tx.ledger.budgets()
+        assert [item.nano for item in tx.ledger.charges(stored.id, AT)] == [10]
+        assert tx.ledger.charges(stored.id, AT + timedelta(microseconds=1)) == []
 
 
 def _edit(store: Store, *statements: str) -> None:

@@ -187,6 +187,12 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             PRAGMA writable_schema = RESET;
             ALTER TABLE run DROP COLUMN cost_us; ALTER TABLE run DROP COLUMN rows_read;
             ALTER TABLE run DROP COLUMN bytes_read;
+            ALTER TABLE clock DROP COLUMN trusted_us; ALTER TABLE clock DROP COLUMN confirmed_us;
+            ALTER TABLE released_value DROP COLUMN copies; ALTER TABLE released_value DROP COLUMN people;
+            ALTER TABLE released_row DROP COLUMN copies;
+            ALTER TABLE check_state DROP COLUMN place;
+            ALTER TABLE clock DROP COLUMN boot; ALTER TABLE clock DROP COLUMN uptime_us;
+            ALTER TABLE clock DROP COLUMN noted_us;
             UPDATE store_revision SET version_num = '0007';
             """
         )
@@ -199,6 +205,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             ]
     after = _hashes(url)
     assert after.pop("transition")[0] == 1
+    assert (before.pop("clock")[0], after.pop("clock")[0]) == (0, 1)  # the newest of the rows is the trusted time
     assert after == {table: found for table, found in before.items() if table != "transition"}
     described = file.parent / "described.db"
     open_store(f"sqlite:///{described}").close()
@@ -219,6 +226,9 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
         "skip",
         "ix_skip_last_us",
         "ix_daily_cost_table_name_day",
+        "clock",
+        "released_value",
+        "released_row",
         *("warning", "uq_warning_lasting", "ix_warning_ended"),
         *("transition", "ix_transition_waiting", "ix_transition_warning", "ix_transition_settled"),
     )

@@ -13,7 +13,17 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 import store as package
-from store import Store, StoreBusy, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreUnavailable, open_store
+from store import (
+    Store,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreForeign,
+    StoreMissing,
+    StoreNewer,
+    StoreUnavailable,
+    open_store,
+)
 from store._engines import address_of
 from store._open import CHECKED_WHOLE, HEAD, stored_revision
 from tests.store.made import AT, opened, watch
@@ -38,6 +48,15 @@ def test_a_missing_store_is_made_for_its_owner_only(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     assert [folder.stat().st_mode & 0o777 for folder in (file.parent, file.parent.parent)] == [0o700, 0o700]
     assert list(file.parent.iterdir()) == [file]
+
+
+def test_reading_makes_no_store(url: str) -> None:
+    """Where none is to be made, a file or an empty schema stays as it is, and the refusal names the place."""
+    for _ in range(2):
+        with pytest.raises(StoreMissing, match="there is no store at "):
+            open_store(url, create=False)
+    open_store(url).close()
+    open_store(url, create=False).close()
 
 
 def test_what_was_written_is_there_when_it_is_opened_again(url: str) -> None:
@@ -86,7 +105,6 @@ def test_postgresql_has_one_driver(scheme: str) -> None:
 
 def test_an_unreachable_postgresql_is_said_without_its_password() -> None:
     """A server that is not there is named; the password and the driver's words are not."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1/watch cannot be reached") as caught:
         open_store("postgresql://mia:s3cret@127.0.0.1:1/watch")
     assert "s3cret" not in str(caught.value)
@@ -225,7 +243,7 @@ def test_a_large_file_is_checked_page_by_page_when_asked(file: Path) -> None:
     """Above the size that is always checked, a damaged page is found by the thorough look."""
     _made(file)
     with closing(sqlite3.connect(file)) as filler, filler:
-        filler.execute("INSERT INTO check_state SELECT 'x', 1, 1, '', 1, 1, 1, 1, 1, zeroblob(0) || '', 0")
+        filler.execute("INSERT INTO check_state SELECT 'x', 1, 1, '', 1, 1, 1, 1, 1, zeroblob(0) || '', 0, NULL")
         filler.execute("UPDATE check_state SET recent = hex(zeroblob(?))", (CHECKED_WHOLE // 2 + 4096,))
     assert file.stat().st_size > CHECKED_WHOLE
     with file.open("r+b") as raw:

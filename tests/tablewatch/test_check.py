@@ -200,6 +200,7 @@ def test_a_table_that_does_not_fit_is_unknown_not_passed() -> None:
     assert [result.reason for result in report.unknown] == ["no-data"]
 
 
+@pytest.mark.gx
 def test_an_expectation_is_evaluated_in_a_process_that_is_kept() -> None:
     """Great Expectations gets the columns of the frame that matter; the next call finds its process warm."""
     frame = pd.DataFrame({"id": [1, 2, None], "note": ["a", "b", "c"]})

@@ -24,6 +24,7 @@ def test_a_project_checks_what_is_selected(terminal: Terminal) -> None:
 
 def test_a_run_that_is_not_recorded_leaves_no_trace(terminal: Terminal) -> None:
     """No store is made."""
+    (terminal.folder / "store.db").unlink()
     terminal.sql("INSERT INTO orders VALUES (2, NULL)")
     report = tw.load(terminal.folder).check(record=False, fail_on="critical")
     assert (report.ok, len(report.failed), report.failed[0].incident) == (False, 2, None)

@@ -8,6 +8,7 @@ from collections import Counter
 from html.parser import HTMLParser
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import tablewatch as tw
@@ -71,7 +72,7 @@ def test_the_document_is_the_published_shape(report: tw.Report, terminal: Termin
     assert set(document) == set(published)
     assert set(document["results"][0]) == set(published["results"][0])
     keys = [*published["results"][0], "segments"]  # only of a check with `by`
-    assert [field.name for field in dataclasses.fields(tw.ReportedCheck)] == keys
+    assert [field.name for field in dataclasses.fields(tw.ReportedCheck) if field.compare] == keys
 
 
 def test_segments_are_in_the_report_of_their_check() -> None:
@@ -142,3 +143,22 @@ def test_reports_and_errors_can_be_sent_to_another_process(report: tw.Report) ->
         copy = pickle.loads(pickle.dumps(value))  # noqa: S301 - our own values
         assert (type(copy), str(copy), type(copy).__module__) == (type(value), str(value), "tablewatch")
     assert pickle.loads(pickle.dumps(report)) == report  # noqa: S301 - as above
+
+
+def test_the_rows_that_break_a_check_are_read_when_asked() -> None:
+    """At most so many, from the table as it is; where there are none to list, the reason is told."""
+    table = pa.table({"a": [1, None, None]})
+    checks = [tw.checks.not_null(columns=["a"]), tw.checks.volume(min=9)]
+    report = tw.check(table, checks)
+    missing, few = report.failed
+    assert missing.rows(1) == [{"a": None}]
+    assert len(missing.rows()) == 2
+    with pytest.raises(tw.NotAvailable, match="as a whole"):
+        few.rows()
+    stream = tw.check(pa.RecordBatchReader.from_batches(table.schema, table.to_batches()), checks)
+    with pytest.raises(tw.NotAvailable, match="read once"):
+        stream.failed[0].rows()
+    copied = pickle.loads(pickle.dumps(report))  # noqa: S301 - made a moment ago
+    assert copied == report
+    with pytest.raises(tw.NotAvailable, match="another process"):
+        copied.failed[0].rows()

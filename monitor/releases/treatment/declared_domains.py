@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import TypeAdapter, ValidationError
 
 from checks import did_you_mean
+from checks.parameters.errors import describe_error
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies.differential_privacy.answers import BoundedColumn, CategoryColumn, Domain, SteppedColumn
 from remedies.generalisation import text_of
@@ -187,5 +188,5 @@ def _strange(option: str, name: str, columns: Sequence[str]) -> Problem:
 
 
 def _said(error: ValidationError) -> str:
-    message = str(error.errors(include_url=False, include_input=False)[0]["msg"]).removeprefix("Value error, ")
-    return message[:1].lower() + message[1:]
+    (first, *_) = error.errors(include_url=False, include_input=False)
+    return describe_error({**first, "loc": ()})

@@ -83,11 +83,13 @@ def generalise_table(
     clock: Clock,
     progress: "Progress",
     look: Callable[[TableRef], None] | None = None,
+    key: bytes | None = None,
 ) -> "UtilityReport":
     """Choose what becomes of a table, write it, and check in the file that it keeps the limits of the remedy.
 
     Memory: the combinations, one piece of rows, and what `row_writer` holds. `look`: is shown the file, once it passed,
-    before it has its name. `leaving.drop`: none of `question.every`, and none that the remedy looks at.
+    before it has its name. `leaving.drop`: none of `question.every`, and none that the remedy looks at. `key`: by which
+    what is hidden besides is chosen, None for one that no other run has.
 
     Raises:
         Misfit, Refused: as the remedy.
@@ -96,7 +98,7 @@ def generalise_table(
     check_not_read(leaving.out, question.place)
     remedy, frequencies = question.remedy, question.frequencies()
     with stop_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
-        chosen = remedy.choose(frequencies, progress=tell)
+        chosen = remedy.choose(frequencies, progress=tell, key=key)
     writer = _Writer(question.place, chosen, question.every, leaving=leaving)
 
     def looked(draft: Path) -> Mapping[str, Json]:

@@ -105,7 +105,7 @@ class _Files:
             self._scatter(rows.slice(first, _BATCH))
 
     def _scatter(self, rows: "pa.Table") -> None:
-        numbers = many_below(_FILES, len(rows))
+        numbers = many_below(_FILES, len(rows))  # randomness: order
         order = np.argsort(numbers, kind="stable")
         sorted_rows = rows.take(order).combine_chunks()
         edges = np.searchsorted(numbers[order], np.arange(_FILES + 1, dtype=np.uint64))
@@ -139,7 +139,7 @@ def _permuted(pieces: "Sequence[pa.Table]") -> "Iterator[pa.Table]":
 
     if pieces:
         whole = pa.concat_tables(pieces).combine_chunks()
-        yield whole.take(random_order(len(whole)))
+        yield whole.take(random_order(len(whole)))  # randomness: order
 
 
 _ENDS: Final = (".csv", ".parquet")
@@ -231,7 +231,7 @@ class Rewriting:
 
 
 def rewrite(draft: Path, place: TableRef, rewriting: Rewriting, *, leaving: OutputColumns) -> WrittenFile:
-    """Read a table anew, piece by piece, and write what is made of it; return how the file is to be read again.
+    """Read a table again, piece by piece, and write what is made of it; return how the file is to be read again.
 
     Raises:
         Stop: it cannot be read, or has not as many rows as it had.

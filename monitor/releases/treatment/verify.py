@@ -1,4 +1,4 @@
-"""Read a file again that was written, and compare it with the limits: the engine groups it anew, exactly as it is."""
+"""Read a file again that was written, and compare it with the limits: the engine groups it again, exactly as it is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -198,6 +198,7 @@ def _l(columns: Sequence[str], name: str, wanted: Any) -> Check:
             "l": wanted.l,
             "variant": wanted.kind,
             "c": wanted.c,
+            **{word: (name,) for word, is_set in wanted.declared.items() if is_set},
         }
     )
     return check
@@ -211,6 +212,7 @@ def _t(
     Raises:
         Stop: one is too far from it.
     """
+    from checks.risk.pairs import readings_of
     from monitor.releases.treatment.table_reader import count
     from remedies.generalisation import text_of
     from remedies.generalisation.criteria import farthest
@@ -220,7 +222,9 @@ def _t(
         counts = restore_frame(counts, {name: map(text_of, before.sensitive_values[name])})
     try:
         built = closeness.built(name, before.sensitive_values[name])
-        result = farthest(counts, columns, name, distance=closeness.how, reference=before, hierarchy=built)
+        readings = readings_of(before.sensitive_values[name], **closeness.declared)
+        how: Any = {"distance": closeness.how, "hierarchy": built, "readings": readings}
+        result = farthest(counts, columns, name, reference=before, **how)
     except Misfit as error:
         raise limits_not_met(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
     if result.above(closeness.t):

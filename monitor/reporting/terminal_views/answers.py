@@ -97,7 +97,7 @@ def _draw_values(console: Console, answer: Mapping[str, Any]) -> None:
 def _draw_accuracy(
     console: Console, noises: Sequence[Mapping[str, Any]], not_covered: Sequence[Mapping[str, Any]]
 ) -> None:
-    for line in _accuracy(noises):
+    for line in accuracy_lines(noises):
         console.print(Text(line))
     if not_covered:
         console.print(Text("This is the noise only. In addition:"))
@@ -105,7 +105,8 @@ def _draw_accuracy(
         console.print(Text(f"- {visible(str(item['text']))}"))
 
 
-def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+def accuracy_lines(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    """Return sentences on how far the noise may change an answer."""
     lines = []
     for noise in noises:
         if "rank_within_95" in noise:

@@ -1,8 +1,7 @@
 """Print the catalogue: a list of tables, and one in detail."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -10,7 +9,7 @@ from checks import format_duration
 from incidents import Downtime, DowntimeCost, to_us
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.incident import incident_headline
-from monitor.summaries.catalogue import Loss, TableLineage, lineage_of
+from monitor.summaries.catalogue import IncrementalPart, Loss, TableLineage, lineage_of
 from monitor.summaries.health import TableHealth, TableState, worst_first
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.scan_costs import LAST_DAYS, TableCost, format_spending
@@ -22,9 +21,6 @@ from store import Result
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-_TIMES_OF_LOOKS: Final = ("measured_at", "full_at")
 
 
 def draw_list(console: "Console", project: Project, tables: Sequence[tuple[TableState, Loss]]) -> None:
@@ -67,6 +63,8 @@ def draw_sheet(
         console.print("no checks configured")
     for promise in promises.values():
         console.print(_line("false alarms", f"{promise.check_id}  {promise.sentence()}"))
+        for message in promise.power_messages:
+            console.print(_line("power", str(message)))
     for not_evaluated in state.not_evaluated:
         console.print(
             _line("not evaluated", f"{not_evaluated.check_id}  {not_evaluated.reason}: {not_evaluated.message}")
@@ -79,17 +77,17 @@ def draw_scan_cost(console: "Console", cost: TableCost) -> None:
     console.print(_line("checks cost", f"{recent} in {LAST_DAYS} days; today {today}"))
 
 
-def draw_incremental(console: "Console", project: Project, part: Mapping[str, Any] | None) -> None:
+def draw_incremental(console: "Console", project: Project, part: IncrementalPart | None) -> None:
     """Print what the last run read of a table with `incremental`, and the result of its last full run."""
     if part is None:
         return
     now = project.clock.now()
-    ago, full_ago = (f"{format_duration(now - datetime.fromisoformat(part[name]))} ago" for name in _TIMES_OF_LOOKS)
-    others = f"; in full on each run: {', '.join(part['in_full'])}" if part["in_full"] else ""
-    read = f"{part['rows_read']:,} of {count(part['rows'], 'row')} read {ago}; all rows {full_ago}{others}"
+    ago, full_ago = (f"{format_duration(now - moment)} ago" for moment in (part.measured_at, part.full_at))
+    others = f"; in full on each run: {', '.join(part.in_full)}" if part.in_full else ""
+    read = f"{part.rows_read:,} of {count(part.rows, 'row')} read {ago}; all rows {full_ago}{others}"
     console.print(_line("incremental", read))
-    if part["late"] is not None:
-        figures, rows = part["late"]["figures"], part["late"]["rows"]
+    if part.late is not None:
+        figures, rows = part.late["figures"], part.late["rows"]
         changed = f"{count(figures, 'figure')} of closed rows changed ({rows:+,} rows)" if figures or rows else "none"
         console.print(_line("late changes", f"{changed}, by the full look {full_ago}"))
 

@@ -23,9 +23,10 @@ from incidents import (
 from monitor.config.prices import Currency
 from monitor.config.project import Project
 from monitor.reporting.model import Diagnosis
-from monitor.reporting.sentences import diagnosis_sentences, title_of
+from monitor.reporting.sentences import diagnosis_sentences
 from monitor.reporting.terminal_views.patterns import NO_CAUSE, draw_patterns
 from monitor.summaries.downtime import DAY, DowntimeFigures, DowntimePart
+from monitor.summaries.incident import title_of
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.triage.time_parsing import format_hours, format_time

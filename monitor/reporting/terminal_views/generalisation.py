@@ -155,14 +155,23 @@ def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
         share = 100 * bill.rows_suppressed / bill.rows
         console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are suppressed"))
     mixed: Any = bill.figures.get("mixed")
+    cuts = bill.figures.get("search") == "mondrian"
+    hidden, seen = ("not cut further", "whole") if cuts else ("suppressed", "missing")
     if mixed and mixed["classes_for_values"]:
         console.print(
             Text(
-                f"{mixed['classes_for_values']:,} classes are suppressed for their sensitive values, and with them "
-                f"{mixed['classes_besides']:,} groups ({mixed['rows_besides']:,} records), drawn at random so that "
-                "suppression does not reveal sensitive values"
+                f"{mixed['classes_for_values']:,} classes are {hidden} for their sensitive values, and with them "
+                f"{mixed['classes_besides']:,} others ({mixed['rows_besides']:,} records), so that a {seen} class of "
+                f"k or more broke a limit with a probability of at most {mixed['probability_for_values']:.2f}"
             )
         )
+        if not mixed["repeatable"]:
+            console.print(
+                Text(
+                    "Without --key FILE the next run suppresses other classes besides: two outputs of this table "
+                    "together reveal which ones broke a limit"
+                )
+            )
 
 
 def draw_k(console: Console, bill: UtilityReport, out: Path, columns: Sequence[str], *, k: int) -> None:

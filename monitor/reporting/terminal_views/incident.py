@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
@@ -33,20 +33,21 @@ from incidents import (
 )
 from incidents.verbs import available
 from monitor.config.project import Project
-from monitor.summaries.causes import IncidentCauses
 from monitor.summaries.incident import (
+    ExternalItemLine,
     IncidentFigures,
-    external_item_as_json,
+    english_title,
     incident_figures,
     is_downtime,
     owner_of,
-    title_of,
 )
-from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
 from monitor.triage.create import ticket_of, tidy
 from monitor.triage.incident_editor import IncidentDetail
 from monitor.triage.time_parsing import format_hours, format_time
+
+if TYPE_CHECKING:
+    from monitor.summaries.causes import IncidentCauses  # its module is for what asks for causes
 
 _METHODS: Final = {
     OccurrenceMethod.LAST_GOOD_RUN: "the last passing run",
@@ -65,7 +66,7 @@ def incident_headline(incident: Incident) -> Text:
     state = incident.state.value.upper()
     if incident.resolution is not None:
         state += f" ({incident.resolution.value})"
-    parts = [f"#{incident.id}", incident.table, title_of(incident), state, incident.severity.value]
+    parts = [f"#{incident.id}", incident.table, english_title(incident), state, incident.severity.value]
     return Text("  ".join(parts), "bold")
 
 
@@ -96,8 +97,10 @@ def incident_lines(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
     yield from _runbook(project, incident)
 
 
-def show_causes(causes: IncidentCauses, zone: str) -> Iterator[Text]:
+def show_causes(causes: "IncidentCauses", zone: str) -> Iterator[Text]:
     """Yield the lines of `tablewatch incident causes`."""
+    from monitor.terminal.localizer import Localizer  # imports babel, which other lines do not need
+
     localizer, began = Localizer("en", zone), causes.beginning
     earliest, latest = format_time(began.earliest, zone), format_time(began.latest, zone)
     yield _line("began", earliest if earliest == latest else f"between {earliest} and {latest}")
@@ -206,10 +209,10 @@ def _runbook(project: Project, incident: Incident) -> Iterator[Text]:
 
 
 def _external_items(project: Project, sheet: IncidentDetail) -> Iterator[tuple[str, str]]:
-    for line in (external_item_as_json(project, item) for item in sheet.external_items):
-        name = "not confirmed yet" if line["item"] is None else tidy(line["item"])
-        status = "" if line["status"] is None else f" ({line['status']})"
-        yield line["service"], f"{name}{status}" + ("" if line["url"] is None else f"  {line['url']}")
+    for line in (ExternalItemLine.of(project, item) for item in sheet.external_items):
+        name = "not confirmed yet" if line.item is None else tidy(line.item)
+        status = "" if line.status is None else f" ({line.status})"
+        yield line.service, f"{name}{status}" + ("" if line.url is None else f"  {line.url}")
 
 
 def _format(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is the clearest form

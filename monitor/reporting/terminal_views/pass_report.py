@@ -1,22 +1,22 @@
 """The result of a pass: as JSON (the published shape), as lines, and the keys that break a check."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from rich.table import Table
 from rich.text import Text
 
-from checks import Kind, Misconfigured, Status, UnknownReason
+from checks import Kind, Status, UnknownReason
 from incidents.lifecycle import softer
 from monitor.config.project import Project
-from monitor.scan.planner import offending_keys
 from monitor.scan.results import OK, CheckResult, PassResult, targets_of
-from monitor.scan.sql_template import TimeLiterals
+from monitor.scan.violations import NoRows, violating_rows, violations_sql
 from monitor.terminal.output import count
 from monitor.terminal.redaction import visible
-from sources import SourceError, open_source
 
 _INDENT = " " * 8
+_MOST_LISTED: Final = 20
+"""Checks of which those that passed are listed, too."""
 _STYLES = {Status.PASS: "green", Status.WARN: "yellow", Status.FAIL: "bold red", Status.UNKNOWN: "magenta"}
 
 
@@ -36,17 +36,22 @@ def pass_as_json(result: PassResult) -> dict[str, Any]:
     }
 
 
-def pass_lines(result: PassResult, *, only_failed: bool = False) -> Iterator[Text]:
-    """Yield what a person reads: unreachable sources, a line for each check, why the failures matter, the tally."""
+def pass_lines(result: PassResult, *, only_failed: bool | None = False) -> Iterator[Text]:
+    """Yield what a person reads: unreachable sources, a line for each check, why the failures matter, the tally.
+
+    `only_failed`: whether passed checks are left out; None leaves out those of more than 20 checks, and names `--all`.
+    """
     results = result.results
+    is_long = only_failed is None and len(results) > _MOST_LISTED
     unreachable = [item for item in results if item.outcome.reason is UnknownReason.UNREACHABLE]
     yield from _unreachable_lines(unreachable)
-    shown = [item for item in results if not (only_failed and item.outcome.status is Status.PASS)]
+    shown = [item for item in results if not ((only_failed or is_long) and item.outcome.status is Status.PASS)]
     yield from result_lines([item for item in shown if item not in unreachable])
     yield from _why_lines([item for item in results if item.outcome.status is Status.FAIL])
     counts = result.summary
     tally = "  ".join(f"{status.value.upper()} {counts[status.value]}" for status in Status)
-    yield Text(f"{tally}  of {counts['total']} in {result.duration_s:.1f} s")
+    hint = "; --all lists what passed" if is_long and len(shown) < len(results) else ""
+    yield Text(f"{tally}  of {counts['total']} in {result.duration_s:.1f} s{hint}")
 
 
 def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[Text]:
@@ -136,28 +141,30 @@ def _segment_as_json(check_result: CheckResult) -> dict[str, Any]:
     }
 
 
-def offending_key_tables(project: Project, results: Sequence[CheckResult], *, limit: int) -> Sequence[Table]:
-    """Return a table of up to `limit` offending keys for each failed check of a key.
+def violation_lines(
+    project: Project, results: Iterable[CheckResult], *, rows: int, sql: bool
+) -> Iterator[Text | Table]:
+    """Yield, of each check that did not pass, the SELECT of what breaks it, and a table of up to so many rows or keys.
 
-    They are data: for the terminal only, never stored and never written to a file.
+    Where there is none, the reason. Rows are data: for the terminal only, never stored and never written to a file.
     """
-    failed = [result for result in results if result.outcome.status is Status.FAIL]
-    return [_key_table(result, rows) for result in failed if (rows := _keys(project, result, limit))]
+    for result in results:
+        if result.outcome.status not in {Status.FAIL, Status.WARN}:
+            continue
+        try:
+            if sql:
+                select = violations_sql(project, result.table, result.check, result.measured_at)
+                yield Text(f"\n-- {result.check_id}\n{select}\n;")
+            if rows:
+                (target,) = targets_of(project, {result.table: [result.check.name]})
+                yield _row_table(result, violating_rows(target, result.check, result.measured_at, limit=rows))
+        except NoRows as error:
+            yield Text(f"{result.check_id}: {error}")
 
 
-def _keys(project: Project, result: CheckResult, limit: int) -> Sequence[Mapping[str, Any]]:
-    (target,) = targets_of(project, {result.table: [result.check.name]})
-    try:
-        with open_source(target.source) as source:
-            statement = offending_keys(target.subject, result.check, source, limit=limit)
-            return [] if statement is None else source.fetch(statement.fill(result.measured_at, TimeLiterals(source)))
-    except (SourceError, Misconfigured):  # it was reachable a moment ago; the verdict is printed already
-        return []
-
-
-def _key_table(result: CheckResult, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _row_table(result: CheckResult, rows: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(title=visible(result.check_id), title_justify="left")
-    for name in rows[0]:
+    for name in rows[0] if rows else ():
         table.add_column(visible(name))
     for row in rows:
         table.add_row(*("NULL" if value is None else visible(str(value)) for value in row.values()))

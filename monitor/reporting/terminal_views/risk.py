@@ -76,7 +76,7 @@ def draw_linkage(console: Console, result: CheckResult) -> None:
 
 def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any]]) -> None:
     """Print what each column may be."""
-    console.print(f"{visible(name)}: suggested by names and values; decide yourself which columns an attacker may know")
+    console.print(f"{visible(name)}: suggested by values and names; decide yourself which columns an attacker may know")
     rows = [
         (
             visible(column["column"]),
@@ -84,22 +84,26 @@ def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any
             _count(column["values"]) if column["values"] is not None else None,
             _ratio(column.get("distinction")),
             _ratio(column.get("separation")),
+            column["why"],
         )
         for column in columns
     ]
-    draw_table(console, ("~column", "may be", ">values", ">distinct per row", ">pairs distinguished"), rows)
+    heads = ("~column", "may be", ">values", ">distinct per row", ">pairs distinguished", "~why")
+    draw_table(console, heads, rows)
 
 
 def _draw_k(console: Console, check_result: CheckResult) -> None:
     figures: Mapping[str, Any] = check_result.outcome.observed
     k = check_result.outcome.expected["k"]
-    rows = figures["rows"]
+    people = figures.get("people")
+    rows, what = (figures["rows"], "records") if people is None else (people, "people")
     console.print(Text(f"k-anonymity: k = {figures['k']}, required: at least {k}", "bold"))
     lines = [
-        ("records", _count(rows), None),
+        *([] if people is None else [("rows", _count(figures["rows"]), None)]),
+        (what, _count(rows), None),
         ("equivalence classes", _count(figures["classes"]), None),
-        ("unique records", _count(figures["sample_uniques"]), _share(figures["sample_uniques"], rows)),
-        (f"records in classes below {k}", _count(figures["records_below_k"]), _share(figures["records_below_k"], rows)),
+        (f"unique {what}", _count(figures["sample_uniques"]), _share(figures["sample_uniques"], rows)),
+        (f"{what} in classes below {k}", _count(figures["records_below_k"]), _share(figures["records_below_k"], rows)),
         ("highest risk of a record", None, _ratio(figures["highest_risk"])),
         ("average risk (prosecutor, marketer)", None, _ratio(figures["average_risk"])),
     ]
@@ -117,12 +121,12 @@ def _draw_k(console: Console, check_result: CheckResult) -> None:
         columns = visible(", ".join(figures["continuous"]))
         console.print(f"floating-point columns, grouped by exact equality: {columns}")
     console.print()
-    draw_table(console, (">group of", ">groups", ">records", ""), _bars(figures["histogram"], rows))
+    draw_table(console, (">group of", ">groups", f">{what}", ""), _bars(figures["histogram"], rows))
     if figures["damage"]:
         console.print()
         damage = sorted(figures["damage"].items(), key=lambda item: -item[1])
         safe = [(visible(column), _count(records)) for column, records in damage]
-        draw_table(console, ("~if unknown to attackers", ">records made safe"), safe)
+        draw_table(console, ("~if unknown to attackers", f">{what} made safe"), safe)
 
 
 def _other_k(figures: Mapping[str, Any]) -> Iterator[str]:

@@ -90,7 +90,8 @@ def _line(proposal: Mapping[str, Any]) -> Text:
     if _group(proposal) in {"fails now", "could not be tried"}:
         why = f"{_message(proposal)}; {why}"
     declared = "declared; " if proposal["confidence"] == "declared" else ""
-    return Text(visible(_what(proposal))).append(f"  {declared}{visible(why)}", "dim")
+    name = "" if proposal["active"] or proposal["id"] is None else f"  --accept {visible(proposal['id'])}"
+    return Text(visible(_what(proposal))).append(f"  {declared}{visible(why)}{name}", "dim")
 
 
 def _message(proposal: Mapping[str, Any]) -> str:

@@ -18,7 +18,6 @@ from checks import Context, Misconfigured
 from checks.classes import changes as ask
 from checks.classes.counts import (
     MOST_CLASSES,
-    SIGNATURE,
     ClassChange,
     ClassCountRequest,
     KeptAnswer,
@@ -29,7 +28,7 @@ from checks.classes.counts import (
     PersonRequest,
     Recount,
 )
-from checks.classes.pairs import SignaturePairs
+from checks.classes.pairs import SIGNATURE, SignaturePairs
 from checks.classes.tables import ClassTables, sizes_of
 from checks.risk.class_signatures import SCHEME, ClassSigner
 from checks.risk.signatures import LEAST_KEY, NotSignable, Signer
@@ -38,7 +37,7 @@ from sources import Column, Source
 from sources.expressions import ir
 
 _FORM: Final = f"2, {SCHEME}"
-"""Changes whenever signatures, or what is counted, are made or kept otherwise: then everything is counted anew."""
+"""Changes whenever signatures, or what is counted, are made or kept otherwise: then everything is counted again."""
 _PERSONS_FORM: Final = 1
 """The same of the signatures that releases are remembered by."""
 

@@ -26,6 +26,7 @@ from monitor.scan.results import Subject
 from monitor.scan.sql_template import Placeholders, SqlTemplate
 from sources import Source, did_you_mean
 from sources.expressions import ibis, ir, ops
+from sources.moments import within_years
 
 if TYPE_CHECKING:
     from monitor.scan.segment_query import Fuse
@@ -199,6 +200,7 @@ def _way_of(operation: ops.Node, dialect: str, *, times: set[str | None] | None 
     """
     if operation.find((ops.WindowFunction, ops.Subquery, ops.Impure)):
         return None
+    operation = _without_bounds(operation, dialect)
     if isinstance(operation, ops.CountStar | ops.Count):
         return "count"
     kind = operation.dtype
@@ -209,6 +211,18 @@ def _way_of(operation: ops.Node, dialect: str, *, times: set[str | None] | None 
         if times is None or names <= times:
             return "min" if isinstance(operation, ops.Min) else "max"
     return None
+
+
+def _without_bounds(operation: ops.Node, dialect: str) -> ops.Node:
+    """Return the least or greatest time of which `within_years` takes the nearest readable one; all else as it is.
+
+    The nearest readable time of the least one is the least of the nearest readable times, so both add up alike.
+    """
+    if isinstance(operation, ops.IfElse) and isinstance(operation.bool_expr, ops.Less):
+        time = operation.bool_expr.left
+        if within_years(time.to_expr(), dialect).op() == operation:
+            return time
+    return operation
 
 
 def _ways_of_query(query: ir.Table) -> Mapping[str, str]:

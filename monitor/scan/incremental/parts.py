@@ -29,7 +29,7 @@ from monitor.scan.sql_template import SqlTemplate
 Figures: TypeAlias = Mapping[str, Any]
 
 _FORM: Final = 1
-"""Changes whenever figures are added up or kept otherwise: then all rows are read anew."""
+"""Changes whenever figures are added up or kept otherwise: then all rows are read again."""
 PLACE, ROWS, NEWEST = "place", "rows", "newest"
 CLOSED, CLOSING, OPEN = 0, 1, 2
 BEFORE, UNTIL = "before", "until"

@@ -1,6 +1,7 @@
 """The log of alerts: who was notified of what, who was not and why, and how each channel is."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -8,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from monitor.alerts.decision_record import decision_as_json, delivery_as_json
 from monitor.config.project import Project
-from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Number, Shape, Size
-from store import DeliveryState, IncidentPlace, ReadTransaction, Transition
+from monitor.summaries.shapes import Moment, Shape
+from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Number, Size
+from store import Delivery, DeliveryState, IncidentPlace, ReadTransaction, Transition
 
 SHOWN_SINCE: Final = timedelta(days=30)
 """The default length of the log without an incident."""
@@ -35,7 +37,7 @@ class ChannelDecision(Shape):
     by: tuple[str, ...]
     held_by: str | None
     hold: str | None
-    until: datetime | None
+    until: Moment | None
     owed: bool
     delivery: str | None
     sent: str | None
@@ -48,8 +50,8 @@ class AlertDecision(Shape):
     warning: int | None
     table: str
     change: str
-    at: datetime
-    settled_at: datetime | None
+    at: Moment
+    settled_at: Moment | None
     why: str | None
     channels: tuple[ChannelDecision, ...]
 
@@ -61,11 +63,11 @@ class DeliveryLine(Shape):
     channel: str
     subject: str
     title: str | None
-    at: datetime
+    at: Moment
     state: str
     attempts: int
-    next_try_at: datetime | None
-    sent_at: datetime | None
+    next_try_at: Moment | None
+    sent_at: Moment | None
     error: str | None
 
 
@@ -80,44 +82,84 @@ class ChannelHealth(Shape):
     last: DeliveryLine | None
 
 
+class DisabledChannel(Shape):
+    """A channel that is not used any more, since when and why."""
+
+    channel: str
+    why: str
+    at: Moment
+
+
 class AlertLogPage(Shape):
-    """`tablewatch.alert-log/1`: decisions and messages, newest first; `older` is the cursor of the next page."""
+    """`tablewatch.alert-log/1`: decisions and messages, newest first; `older` is the cursor of the next page.
+
+    `more`: whether there are older decisions or messages since the same time.
+    """
 
     schema_: Literal["tablewatch.alert-log/1"] = Field("tablewatch.alert-log/1", alias="schema")
-    as_of: datetime
-    since: datetime
+    as_of: Moment
+    since: Moment
     decisions: tuple[AlertDecision, ...]
     deliveries: tuple[DeliveryLine, ...]
     channels: tuple[ChannelHealth, ...]
+    disabled: tuple[DisabledChannel, ...]
+    more: bool
     older: str | None
+
+    @classmethod
+    def of(
+        cls, project: Project, tx: ReadTransaction, entries: "LogEntries", *, since: datetime, now: datetime
+    ) -> "AlertLogPage":
+        """Return entries that were read in this transaction."""
+        return cls(
+            as_of=now,
+            since=since,
+            decisions=decisions_of(tx, entries.transitions),
+            deliveries=tuple(DeliveryLine.model_validate(delivery_as_json(item)) for item in entries.deliveries),
+            channels=tuple(_channels(project, tx)),
+            disabled=tuple(
+                DisabledChannel(channel=name, why=item.why, at=item.at)
+                for name, item in tx.silences.disabled_channels().items()
+            ),
+            more=entries.more,
+            older=None if entries.older is None else str(IncidentCursor(entries.older, newer=False)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntries:
+    """Changes of incidents, those that wait for their decision first, and messages, the newest first.
+
+    `more`: there are older ones, or more that wait; `older`: the place after the last decided one, where there are.
+    """
+
+    transitions: Sequence[Transition]
+    deliveries: Sequence[Delivery]
+    more: bool
+    older: IncidentPlace | None
+
+    @classmethod
+    def read(
+        cls, tx: ReadTransaction, *, since: datetime, size: int, older_than: IncidentPlace | None = None
+    ) -> "LogEntries":
+        """Read the entries since a moment: at most `size` that wait, that are decided, and that were sent."""
+        waiting = [] if older_than else [item for item in tx.outbox.waiting(size + 1) if item.decision is None]
+        decided = tx.outbox.decided_since(since, size + 1, older_than=older_than)
+        deliveries = tx.deliveries.since(since, size + 1)
+        older = IncidentPlace(decided[size - 1].recorded_at, decided[size - 1].id) if len(decided) > size else None
+        more = max(len(waiting), len(decided), len(deliveries)) > size
+        return cls([*reversed(waiting[:size]), *decided[:size]], deliveries[:size], more, older)
 
 
 def list_alerts(project: Project, tx: ReadTransaction, query: AlertLogQuery, now: datetime) -> AlertLogPage:
     """Return a page of the log."""
     since = now - SHOWN_SINCE
     if query.incident is not None:
-        transitions = tx.outbox.of_incident(query.incident, query.size)
-        more = False
+        entries = LogEntries(tx.outbox.of_incident(query.incident, query.size), [], more=False, older=None)
     else:
         place = None if query.cursor is None else IncidentCursor.parse(query.cursor).place
-        waiting = [item for item in tx.outbox.waiting(query.size) if item.decision is None] if place is None else []
-        waiting.reverse()
-        decided = tx.outbox.decided_since(since, query.size + 1, older_than=place)
-        more = len(decided) > query.size
-        decided = decided[: query.size]
-        transitions = [*waiting, *decided]
-    last = transitions[-1] if more else None
-    return AlertLogPage(
-        as_of=now,
-        since=since,
-        decisions=decisions_of(tx, transitions),
-        deliveries=tuple(
-            DeliveryLine.model_validate(delivery_as_json(delivery))
-            for delivery in (tx.deliveries.since(since, query.size) if query.incident is None else ())
-        ),
-        channels=tuple(_channels(project, tx)),
-        older=None if last is None else str(IncidentCursor(IncidentPlace(last.recorded_at, last.id), newer=False)),
-    )
+        entries = LogEntries.read(tx, since=since, size=query.size, older_than=place)
+    return AlertLogPage.of(project, tx, entries, since=since, now=now)
 
 
 def decisions_of(tx: ReadTransaction, transitions: Sequence[Transition]) -> tuple[AlertDecision, ...]:

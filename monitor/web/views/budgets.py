@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from monitor.answers.budget_status import ProtectedPeople, budget_status_json
 from monitor.config.project import Project
-from monitor.web.views.shapes import Shape
+from monitor.summaries.shapes import Moment, Shape
 from remedies.differential_privacy.epsilon import text_of
 from remedies.differential_privacy.ledger import BudgetBalance
 from store import DatedCharge, ReadTransaction
@@ -32,16 +32,18 @@ class BudgetDay(Shape):
 
 
 class BudgetForecast(Shape):
-    """The average cost of a day of the last 28 (or since the first charge), and when that spends the budget."""
+    """The average cost of a day, and when that spends the budget; `over_days`: the last 28, or all since it exists."""
 
     a_day: str
+    over_days: int
     spent_on: date | None
 
 
 class BudgetLine(Shape):
     """A budget; amounts are texts, since they are exact. `spent_share`: 0 to 1, for drawing.
 
-    `days`: the last 91, today included. `forecast`: null where nothing was charged in the last 28 days.
+    `days`: the last 91, or all since it was created, today included. `forecast`: null where nothing was charged in the
+    last 28 days.
     """
 
     table: str
@@ -67,7 +69,7 @@ class BudgetListPage(Shape):
     """
 
     schema_: Literal["tablewatch.budgets-page/1"] = Field("tablewatch.budgets-page/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     entries: int
     head: str
     budgets: tuple[BudgetLine, ...]
@@ -94,7 +96,11 @@ def list_budgets(project: Project, tx: ReadTransaction, _query: BaseModel, now: 
         entries=head.number,
         head=head.hash.hex(),
         budgets=tuple(
-            _line(balance, groups, _Spending.of(tx.ledger.charges(number, since), zone, now))
+            _line(
+                balance,
+                groups,
+                _Spending.of(tx.ledger.charges(number, since), zone, now, created=tx.ledger.created_at(number)),
+            )
             for number, balance in ledger.by_id.items()
         ),
     )
@@ -114,22 +120,24 @@ def _line(balance: BudgetBalance, groups: Sequence[ProtectedPeople], spending: "
 
 @dataclass(frozen=True, slots=True)
 class _Spending:
-    """Charges to a budget by day, in nano units, up to today."""
+    """Charges to a budget by day, in nano units, up to today; `age`: the days since it was created, 1 at first."""
 
     by_day: Mapping[date, int]
     today: date
+    age: int
 
     @classmethod
-    def of(cls, charges: Iterable[DatedCharge], zone: ZoneInfo, now: datetime) -> "_Spending":
+    def of(cls, charges: Iterable[DatedCharge], zone: ZoneInfo, now: datetime, *, created: datetime) -> "_Spending":
         by_day: Counter[date] = Counter()
         for charge in charges:
             by_day[charge.at.astimezone(zone).date()] += charge.nano
-        return cls(by_day, now.astimezone(zone).date())
+        today = now.astimezone(zone).date()
+        return cls(by_day, today, max(1, (today - created.astimezone(zone).date()).days + 1))
 
     def days(self, balance: BudgetBalance) -> Sequence[BudgetDay]:
         """Return the days, the oldest first: today's end is now, and what was charged later is added back."""
         left, days = balance.left, []
-        for back in range(SHOWN):
+        for back in range(min(SHOWN, self.age)):
             day = self.today - timedelta(days=back)
             days.append(BudgetDay(day=day, left_share=left / balance.budget.total))
             left += self.by_day.get(day, 0)
@@ -140,10 +148,9 @@ class _Spending:
         recent = {day: nano for day, nano in self.by_day.items() if 0 <= (self.today - day).days < RECENT}
         if not recent:
             return None
-        length = min((self.today - min(self.by_day)).days + 1, RECENT)
+        length = min(self.age, RECENT)
         a_day = Fraction(sum(recent.values()), length)
         left_days = math.ceil(balance.left / a_day)
         is_near = left_days <= (date.max - self.today).days
-        return BudgetForecast(
-            a_day=text_of(round(a_day)), spent_on=self.today + timedelta(days=left_days) if is_near else None
-        )
+        spent_on = self.today + timedelta(days=left_days) if is_near else None
+        return BudgetForecast(a_day=text_of(round(a_day)), over_days=length, spent_on=spent_on)

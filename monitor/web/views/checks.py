@@ -14,8 +14,11 @@ from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.check_numbers import CheckNumber
-from monitor.web.views.incidents import IncidentSummary, summaries_of
-from monitor.web.views.shapes import Name, NameCursorText, Sentence, Shape, Size, as_hours, not_there, page_of_names
+from monitor.summaries.incident import IncidentSummary, summaries_of
+from monitor.summaries.promises import powers_of
+from monitor.summaries.shapes import Moment, Sentence, Shape, as_hours
+from monitor.web.views.incidents import ViolationsSql, violations_of
+from monitor.web.views.shapes import Name, NameCursorText, Size, not_there, page_of_names
 from store import CheckRunTime, IncidentFilter, ReadTransaction, Result, Sample
 
 LAST: Final = 200
@@ -61,7 +64,7 @@ class CheckCostPage(Shape):
     """`tablewatch.check-costs/1`: checks by id; `n` counts all that meet the query."""
 
     schema_: Literal["tablewatch.check-costs/1"] = Field("tablewatch.check-costs/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     query: CheckCostQuery
     n: int
     checks: tuple[CheckCost, ...]
@@ -142,12 +145,16 @@ def _cost_line(
 
 
 class CheckQuery(BaseModel):
-    """The id of a check, in the path, and how many days of it."""
+    """The id of a check, in the path, and how many days of it.
+
+    `sql`: also the SELECT of the rows that break it, for which the source is opened.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: Name
     days: Annotated[int, Ge(1), Le(400)] = 90
+    sql: bool = False
 
 
 class CheckPoint(Shape):
@@ -156,7 +163,7 @@ class CheckPoint(Shape):
     `usual_low`, `usual_high`: between them the number would have been as usual, by the ratios configured now.
     """
 
-    at: datetime
+    at: Moment
     status: str
     reason: str | None
     number: float | None
@@ -183,12 +190,13 @@ class CheckPage(Shape):
     """`tablewatch.check-history/1`: points in order of time; `number` is read as `what`, in `unit`.
 
     `low` and `high` are the limits as they are configured now; null where the check has none for this number.
-    `segments`: of a check with `by`, those that have measurements of their own.
+    `segments`: of a check with `by`, those that have measurements of their own. `power`: the smallest changes that its
+    learned limits would detect, as of its newest run.
     """
 
     schema_: Literal["tablewatch.check-history/1"] = Field("tablewatch.check-history/1", alias="schema")
-    as_of: datetime
-    since: datetime
+    as_of: Moment
+    since: Moment
     check_id: str
     table: str
     type: str
@@ -202,6 +210,8 @@ class CheckPage(Shape):
     points: tuple[CheckPoint, ...]
     incidents: tuple[IncidentSummary, ...]
     segments: tuple[CheckSegment, ...] = ()
+    power: tuple[Sentence, ...] = ()
+    violations: ViolationsSql | None = None
 
 
 def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: datetime) -> CheckPage:
@@ -232,7 +242,9 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
         high=number.high,
         points=tuple(_point(sample, check, number) for sample in samples),
         segments=() if check.segments is None else _segments(tx, query.id),
+        power=tuple(item.message(check, query.id) for item in powers_of(tx.results.latest([query.id]).get(query.id))),
         incidents=summaries_of(project, behind, now),
+        violations=violations_of(project, table.name, check, now) if query.sql else None,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from monitor.config.project import Project
-from monitor.web.views.shapes import Shape
+from monitor.summaries.shapes import Moment, Shape
 from store import ReadTransaction
 
 
@@ -23,7 +23,7 @@ class ConfigPage(Shape):
     """`tablewatch.config-page/1`: what was loaded but for its tables, which are counted; `digest` names this state."""
 
     schema_: Literal["tablewatch.config-page/1"] = Field("tablewatch.config-page/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     project: str
     files: tuple[str, ...]
     digest: str

@@ -32,11 +32,12 @@ from incidents import (
 from incidents.spans import Ints
 from monitor.config.prices import midnight
 from monitor.config.project import Project
-from monitor.reporting.sentences import title_of
 from monitor.summaries.grouping import GROUPINGS
+from monitor.summaries.incident import title_of
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternSurvey
+from monitor.summaries.shapes import Amount, Moment, Money, Shape, Title, as_hours
 from monitor.web.views.patterns import PatternLists
-from monitor.web.views.shapes import Amount, DowntimeTotals, Shape, TimeDistribution, Title, as_hours, totals_of
+from monitor.web.views.shapes import DowntimeTotals, TimeDistribution, totals_of
 from monitor.web.views.table import gaps_of
 from store import ReadTransaction
 
@@ -148,7 +149,7 @@ class DowntimeGroup(Shape):
     downtime_h: float
     downtime_h_low: float
     downtime_h_high: float
-    cost: float | None
+    cost: Money
 
 
 class Saving(Shape):
@@ -166,7 +167,7 @@ class DowntimePage(Shape):
 
     schema_: Literal["tablewatch.downtime-page/1"] = Field("tablewatch.downtime-page/1", alias="schema")
     query: DowntimeQuery
-    as_of: datetime
+    as_of: Moment
     total: DowntimeTotals
     ttd: TimeDistribution | None
     tta: TimeDistribution | None

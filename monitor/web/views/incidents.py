@@ -1,164 +1,24 @@
-"""Incidents by state, owner, domain, severity and table; one incident, the results around its detection, its alerts."""
+"""One incident: its history, the results around its detection, its alerts and what may have caused it."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Final, Literal
 
-from annotated_types import MaxLen
 from pydantic import BaseModel, ConfigDict, Field
 
-from checks import Message, Severity
-from incidents import Incident, State
-from monitor.clock import iso
-from monitor.config import Config
+from checks import Check, Message
+from incidents import Incident
 from monitor.config.project import Project
-from monitor.reporting.sentences import title_of
 from monitor.summaries.causes import cause_as_json, causes_of
-from monitor.summaries.incident import incident_as_json, incident_figures, sheet_as_json
-from monitor.triage.incident_editor import read_incident_detail
+from monitor.summaries.incident import IncidentSheet
+from monitor.summaries.shapes import Moment, Sentence, Shape
+from monitor.triage.incident_editor import IncidentDetail, read_incident_detail
 from monitor.web.views.alert_log import AlertDecision, decisions_of
-from monitor.web.views.shapes import (
-    Amount,
-    IncidentCursor,
-    IncidentCursorText,
-    Name,
-    Number,
-    Sentence,
-    Shape,
-    Size,
-    Title,
-    not_there,
-)
-from store import IncidentFilter, IncidentPlace, NotRecorded, ReadTransaction, Result
+from monitor.web.views.shapes import Number, not_there
+from store import NotRecorded, ReadTransaction, Result
 
 AROUND: Final = 5
 """Results of the check that are shown before, and from, the detection of an incident."""
 _MOST_ALERTS: Final = 100
-
-
-class IncidentQuery(BaseModel):
-    """Which incidents to list: those that meet every filter; of the values of one filter, any."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    state: Annotated[tuple[State, ...], MaxLen(10)] = ()
-    severity: Annotated[tuple[Severity, ...], MaxLen(10)] = ()
-    table: Annotated[tuple[Name, ...], MaxLen(50)] = ()
-    owner: Annotated[tuple[Name, ...], MaxLen(50)] = ()
-    domain: Annotated[tuple[Name, ...], MaxLen(50)] = ()
-    cursor: IncidentCursorText | None = None
-    size: Size = 50
-
-
-class IncidentSummary(Shape):
-    """An incident without its history."""
-
-    id: int
-    table: str
-    check_id: str | None
-    kind: str
-    severity: Severity
-    title: Title
-    state: State
-    resolution: str | None
-    cause: str | None
-    found_by: str
-    owner: str | None
-    assignee: str | None
-    occurred_at: datetime
-    occurred_earliest: datetime
-    occurred_latest: datetime
-    occurrence_method: str
-    detected_at: datetime
-    acknowledged_at: datetime | None
-    resolved_at: datetime | None
-    snoozed_until: datetime | None
-    regressed: bool
-    flapping: bool
-    root: int | None
-    merged_into: int | None
-    counts: bool
-    ttd_h: float
-    tta_h: float | None
-    ttr_h: float | None
-    downtime_h: float
-    maintenance_h: float
-    cost: Amount
-    available: tuple[str, ...]
-
-
-class IncidentListPage(Shape):
-    """`tablewatch.incidents/1`: incidents, newest first.
-
-    `newer` and `older` are the cursors of the pages beside, null where nothing is beyond. A page of a filter that few
-    incidents meet may have less than `size` incidents, even none, and still an `older`: so far was searched.
-    """
-
-    schema_: Literal["tablewatch.incidents/1"] = Field("tablewatch.incidents/1", alias="schema")
-    as_of: datetime
-    last_change: int
-    query: IncidentQuery
-    incidents: tuple[IncidentSummary, ...]
-    newer: str | None
-    older: str | None
-
-
-def list_incidents(project: Project, tx: ReadTransaction, query: IncidentQuery, now: datetime) -> IncidentListPage:
-    """Return a page of the incidents that a query asks for."""
-    incident_filter = _filter_of(project.config, query)
-    last_change = tx.incidents.last_change()
-    if incident_filter is None:
-        return IncidentListPage(as_of=now, last_change=last_change, query=query, incidents=(), newer=None, older=None)
-    cursor = None if query.cursor is None else IncidentCursor.parse(query.cursor)
-    part = tx.incidents.page(
-        incident_filter,
-        size=query.size,
-        older_than=None if cursor is None or cursor.newer else cursor.place,
-        newer_than=cursor.place if cursor is not None and cursor.newer else None,
-    )
-    return IncidentListPage(
-        as_of=now,
-        last_change=last_change,
-        query=query,
-        incidents=summaries_of(project, part.incidents, now),
-        newer=_cursor(part.newer, newer=True),
-        older=_cursor(part.older, newer=False),
-    )
-
-
-def summaries_of(project: Project, incidents: Sequence[Incident], now: datetime) -> tuple[IncidentSummary, ...]:
-    """Return incidents in their order, each with its figures up to now."""
-    figures = incident_figures(project, incidents, now)
-    return tuple(
-        IncidentSummary.model_validate(
-            {**incident_as_json(project, incident, figures[incident.id]), "title": title_of(incident)}
-        )
-        for incident in incidents
-    )
-
-
-def _cursor(place: IncidentPlace | None, *, newer: bool) -> str | None:
-    return None if place is None else str(IncidentCursor(place, newer))
-
-
-def _filter_of(config: Config, query: IncidentQuery) -> IncidentFilter | None:
-    """Return the filter of a query; None where no table can meet it."""
-    tables: Sequence[str] = query.table
-    if query.owner or query.domain:
-        tables = [
-            table.name
-            for table in config.tables
-            if _is_among(config.owner_of(table), query.owner)
-            and _is_among(table.domain, query.domain)
-            and _is_among(table.name, query.table)
-        ]
-        if not tables:
-            return None
-    return IncidentFilter(states=query.state, severities=query.severity, tables=tuple(tables))
-
-
-def _is_among(name: str | None, names: Sequence[str]) -> bool:
-    return not names or name in names
 
 
 class IncidentNumber(BaseModel):
@@ -169,44 +29,20 @@ class IncidentNumber(BaseModel):
     id: Number
 
 
-class IncidentEpisode(Shape):
-    """An episode: its times, the lengths (null: it lasts, or nobody acknowledged it), and what it cost."""
+class IncidentRequest(IncidentNumber):
+    """The number of an incident, in the path.
 
-    occurred_at: datetime
-    occurred_earliest: datetime
-    occurred_latest: datetime
-    occurrence_method: str
-    first_failed_at: datetime | None
-    detected_at: datetime
-    acknowledged_at: datetime | None
-    resolved_at: datetime | None
-    ttd_h: float
-    tta_h: float | None
-    ttr_h: float | None
-    cost: float | None
-
-
-class IncidentEvent(Shape):
-    """Something that happened to it; `change` as the store keeps it."""
-
-    recorded_at: datetime
-    actor: str
-    kind: str
-    change: dict[str, Any]
-
-
-class ExternalItemLine(Shape):
-    """What it is in a service that shows it: a ticket with its status, a page or a message.
-
-    `item` is what the service calls it, null until its answer is known; `url` where people see it, null if that cannot
-    be told.
+    `sql`: also the SELECT of the rows that break its check, for which the source is opened.
     """
 
-    channel: str
-    service: str
-    item: str | None
-    status: str | None
-    url: str | None
+    sql: bool = False
+
+
+class ViolationsSql(Shape):
+    """The SELECT of the rows or keys that break a check, which is not run here; or the reason why there is none."""
+
+    sql: str | None = None
+    reason: str | None = None
 
 
 class ConfiguredCheck(Shape):
@@ -221,7 +57,7 @@ class IncidentCheckResult(Shape):
     """What the check found in a run."""
 
     run: str
-    measured_at: datetime
+    measured_at: Moment
     status: str
     reason: str | None
     message: Sentence
@@ -250,8 +86,8 @@ class PossibleCause(Shape):
     parts: ScorePartsShape
     table: str | None
     distance: int
-    since: datetime | None
-    until: datetime | None
+    since: Moment | None
+    until: Moment | None
     check_id: str | None
     incident: int | None
     event: int | None
@@ -260,25 +96,31 @@ class PossibleCause(Shape):
     evidence: Message
 
 
-class IncidentPage(IncidentSummary):
-    """`tablewatch.incident/1`: an incident with its history; `version` counts its events.
+class IncidentPage(IncidentSheet):
+    """`tablewatch.incident/1`: an incident with its history, its alerts and what may have caused it.
 
-    `results` are those of its check around the detection of its last episode, in order of time.
+    `results` are those of its check around the detection of its last episode, in order of time. `violations` is there
+    where it was asked for.
     """
 
     schema_: Literal["tablewatch.incident/1"] = Field("tablewatch.incident/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     last_change: int
-    version: int
-    fingerprint: str
-    duplicates: tuple[int, ...]
-    external_items: tuple[ExternalItemLine, ...]
-    episodes: tuple[IncidentEpisode, ...]
-    events: tuple[IncidentEvent, ...]
     check: ConfiguredCheck | None
     results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
     causes: tuple[PossibleCause, ...]
+    violations: ViolationsSql | None
+
+
+def violations_of(project: Project, table: str, check: Check | None, now: datetime) -> ViolationsSql:
+    """Return the SELECT of the rows that break a check, or why there is none, without secrets."""
+    from monitor.scan.violations import NoRows, violations_sql  # most pages read the store alone
+
+    try:
+        return ViolationsSql(sql=project.loaded.redactor(violations_sql(project, table, check, now)))
+    except NoRows as error:
+        return ViolationsSql(reason=project.loaded.redactor(str(error)))
 
 
 def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, now: datetime) -> IncidentPage:
@@ -288,24 +130,30 @@ def show_incident(project: Project, tx: ReadTransaction, query: IncidentNumber, 
         Stop: there is none of that number.
     """
     try:
-        sheet = read_incident_detail(tx, query.id)
+        detail = read_incident_detail(tx, query.id)
     except NotRecorded as error:
         raise not_there("incident.not_found", str(error)) from None
-    incident = sheet.incident
-    return IncidentPage.model_validate(
-        {
-            **sheet_as_json(project, sheet, now),
-            "title": title_of(incident),
-            "as_of": iso(now),
-            "last_change": tx.incidents.last_change(),
-            "version": len(sheet.events),
-            "check": _configured_check(project, incident),
-            "results": _check_results(tx, incident),
-            "alerts": decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),
-            "causes": [
-                {**cause_as_json(cause), "evidence": cause.message} for cause in causes_of(project, tx, incident).causes
-            ],
-        }
+    return incident_page(project, tx, detail, now, with_sql=isinstance(query, IncidentRequest) and query.sql)
+
+
+def incident_page(
+    project: Project, tx: ReadTransaction, detail: IncidentDetail, now: datetime, *, with_sql: bool = False
+) -> IncidentPage:
+    """Return all that there is to know of an incident that was read in this transaction."""
+    incident = detail.incident
+    return IncidentPage.read(
+        project,
+        detail,
+        now,
+        as_of=now,
+        last_change=tx.incidents.last_change(),
+        check=_configured_check(project, incident),
+        results=_check_results(tx, incident),
+        alerts=decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),
+        causes=[
+            {**cause_as_json(cause), "evidence": cause.message} for cause in causes_of(project, tx, incident).causes
+        ],
+        violations=violations_of(project, incident.table, project.check_of(incident), now) if with_sql else None,
     )
 
 

@@ -21,9 +21,10 @@ from monitor.reporting.timeline import Timeline
 from monitor.summaries.coverage import kept_since
 from monitor.summaries.daemons import DaemonStates
 from monitor.summaries.health import HealthList, TableHealth, health_list
-from monitor.web.views.incidents import IncidentSummary, summaries_of
+from monitor.summaries.incident import IncidentSummary, summaries_of
+from monitor.summaries.shapes import Moment, Shape
 from monitor.web.views.overview_pictures import domain_weeks, first_week, last_days
-from monitor.web.views.shapes import DowntimeTotals, Shape, totals_of
+from monitor.web.views.shapes import DowntimeTotals, totals_of
 from store import LastingIncident, ReadTransaction
 
 SHOWN: Final = 20
@@ -67,7 +68,7 @@ class UnobservedCheck(Shape):
     table: str
     check_id: str
     reason: str
-    last_run_at: datetime
+    last_run_at: Moment
 
 
 class UnobservedNow(Shape):
@@ -93,10 +94,10 @@ class DaemonLine(Shape):
     host: str
     pid: int
     version: str
-    started_at: datetime
-    heartbeat_at: datetime
-    stopped_at: datetime | None
-    config_loaded_at: datetime
+    started_at: Moment
+    heartbeat_at: Moment
+    stopped_at: Moment | None
+    config_loaded_at: Moment
     config_error: str | None
     leads: bool
 
@@ -106,14 +107,14 @@ class QuarantinedCheck(Shape):
 
     check_id: str
     crashes: int
-    until: datetime | None
+    until: Moment | None
 
 
 class DelayedTable(Shape):
     """A table that the daily limit of its source delays, and since when."""
 
     table: str
-    since: datetime | None
+    since: Moment | None
 
 
 class DaemonState(Shape):
@@ -132,15 +133,15 @@ class NextSlot(Shape):
     """When a table is due: its nominal slot, and the moment at which its turn comes."""
 
     table: str
-    slot: datetime
-    due_at: datetime
+    slot: Moment
+    due_at: Moment
 
 
 class OverviewPage(Shape):
     """`tablewatch.overview/1`."""
 
     schema_: Literal["tablewatch.overview/1"] = Field("tablewatch.overview/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     last_change: int
     open: OpenIncidents
     last_days: Annotated[InstanceOf[Timeline], PlainSerializer(Timeline.as_json, return_type=dict[str, Any])]
@@ -242,7 +243,9 @@ def compare_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: date
 
     def totals(window: Window, measured: tuple[Downtime, Fraction | None]) -> DowntimeTotals:
         downtime, cost = measured
-        return totals_of(project, downtime, cost, is_known=downtime.n > 0 or _was_watched(project, tx, window, now))
+        return totals_of(
+            project, downtime, cost, is_known=downtime.is_reported or _was_watched(project, tx, window, now)
+        )
 
     so_far = Window(start, start + passed)
     last_so_far = Window(last.start_us, min(last.start_us + passed, last.end_us))

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from monitor.config.prices import Currency
 from monitor.summaries.patterns import IncidentPatterns
-from monitor.web.views.shapes import Shape
+from monitor.summaries.shapes import Money, Shape
 
 SHOWN: Final = 20
 _Row = TypeVar("_Row")
@@ -20,7 +20,7 @@ class PatternShare(Shape):
     downtime_h: float
     downtime_h_low: float
     downtime_h_high: float
-    cost: float | None
+    cost: Money
 
 
 class RepeatRow(Shape):

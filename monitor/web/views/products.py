@@ -9,18 +9,10 @@ from incidents import LevelVerdict, Window
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.health import TableHealth, states_of
+from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.products import product_states
-from monitor.web.views.incidents import IncidentSummary, summaries_of
-from monitor.web.views.shapes import (
-    LARGEST_PAGE,
-    ContractLine,
-    Name,
-    NameCursorText,
-    Shape,
-    Size,
-    not_there,
-    page_of_names,
-)
+from monitor.summaries.shapes import Moment, Shape
+from monitor.web.views.shapes import LARGEST_PAGE, ContractLine, Name, NameCursorText, Size, not_there, page_of_names
 from monitor.web.views.tables import TableLine, downtime_of, line_of
 from store import ReadTransaction
 
@@ -61,8 +53,8 @@ class ProductLine(Shape):
     ports: PortsPart
     health: TableHealth
     open_incidents: tuple[int, ...]
-    start: datetime = Field(alias="from")
-    to: datetime
+    start: Moment = Field(alias="from")
+    to: Moment
     downtime_h: float | None
     downtime_h_low: float | None
     downtime_h_high: float | None
@@ -74,7 +66,7 @@ class ProductListPage(Shape):
     """`tablewatch.products-page/2`: data products by name, in the last 28 days; `n` counts all."""
 
     schema_: Literal["tablewatch.products-page/2"] = Field("tablewatch.products-page/2", alias="schema")
-    as_of: datetime
+    as_of: Moment
     query: ProductListQuery
     n: int
     products: tuple[ProductLine, ...]
@@ -86,7 +78,7 @@ class ProductPage(Shape):
     """`tablewatch.product-page/2`: a data product; `members` and `incidents` are at most 100, the worst first."""
 
     schema_: Literal["tablewatch.product-page/2"] = Field("tablewatch.product-page/2", alias="schema")
-    as_of: datetime
+    as_of: Moment
     product: ProductLine
     members: tuple[TableLine, ...]
     incidents: tuple[IncidentSummary, ...]

@@ -13,7 +13,9 @@ from monitor.releases.plan import AS_IT_IS, RemedyKind
 from monitor.releases.record import record_of, states_now
 from monitor.releases.state import digest_of
 from monitor.reporting.release_record import certificates
-from monitor.web.views.shapes import Name, Shape, not_there
+from monitor.reporting.releases import why
+from monitor.summaries.shapes import Moment, Sentence, Shape
+from monitor.web.views.shapes import Name, not_there
 from store import ReadTransaction, ReleaseEventKind, StoredComparison
 
 _EVENTS: Final = 100
@@ -32,7 +34,7 @@ class HoldingReason(Shape):
 
     check_id: str | None
     reason: str
-    since: datetime | None
+    since: Moment | None
     incident: int | None
 
 
@@ -43,18 +45,20 @@ class ReleaseEntry(Shape):
     table: str
     audience: str | None
     state: str
-    since: datetime | None
+    since: Moment | None
     approved_with: str | None
-    expires_at: datetime | None
+    expires_at: Moment | None
     held_by: tuple[HoldingReason, ...]
     why: str
+    sentences: tuple[Sentence, ...] = Field((), exclude=True)
+    """`why`, as pages say it in the reader's language."""
 
 
 class ReleaseListPage(Shape):
     """`tablewatch.releases-page/1`: the releases of the configuration, in its order."""
 
     schema_: Literal["tablewatch.releases-page/1"] = Field("tablewatch.releases-page/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     releases: tuple[ReleaseEntry, ...]
 
 
@@ -62,14 +66,21 @@ class ExportTogether(Shape):
     """An earlier export of the table, beside the newest: persons in both, and those whom the two together expose.
 
     `persons_exposed`: in both, with fewer others than the limit; `persons_left_over`: singled out by being in one only.
-    All null where the two cannot be compared.
+    All null where the two cannot be compared. `groups_by_difference`: by sensitive column, groups of which the rows
+    that one has more than the other break a limit; empty for exports of earlier versions.
     """
 
     export: str
-    exported_at: datetime
+    exported_at: Moment
     persons_in_both: int | None
     persons_exposed: int | None
     persons_left_over: int | None
+    groups_by_difference: Mapping[str, int] = {}
+
+    @property
+    def groups(self) -> int:
+        """Count the groups of all sensitive columns."""
+        return sum(self.groups_by_difference.values())
 
 
 class ReExport(Shape):
@@ -82,7 +93,7 @@ class ReExport(Shape):
 
     exports: int
     newest: str
-    newest_at: datetime
+    newest_at: Moment
     rows: int
     k: int | None
     persons_exposed: int | None
@@ -100,7 +111,7 @@ class ReleasePage(Shape):
     """
 
     schema_: Literal["tablewatch.release-page/1"] = Field("tablewatch.release-page/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     release: str
     standing: ReleaseEntry | None
     purpose: str | None
@@ -186,7 +197,7 @@ def _most(certificate: Mapping[str, Any], word: str) -> int | None:
 
 
 def _entry(state: ReleaseState) -> ReleaseEntry:
-    return ReleaseEntry.model_validate({**state.to_json(), "why": state.why})
+    return ReleaseEntry.model_validate({**state.to_json(), "why": state.why, "sentences": tuple(why(state))})
 
 
 class RemedyOutcome(Shape):
@@ -220,10 +231,10 @@ class ReleaseComparisonPage(Shape):
     schema_: Literal["tablewatch.release-comparison-page/1"] = Field(
         "tablewatch.release-comparison-page/1", alias="schema"
     )
-    as_of: datetime
+    as_of: Moment
     release: str
     table: str
-    compared_at: datetime | None
+    compared_at: Moment | None
     is_current: bool
     rows: int | None
     rows_of_table: int | None

@@ -1,19 +1,18 @@
-"""What the models of pages share: amounts, totals, service levels, and opaque, checked places in a list."""
+"""What the models of pages share: totals, service levels, and opaque, checked places in a list."""
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Annotated, Final, Literal, NamedTuple, Self, TypeAlias
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, PlainSerializer
+from pydantic import AfterValidator, Field
 
-from checks import Message
-from incidents import Downtime, Level, LevelVerdict, Statistics, from_us, hours, to_us
+from incidents import Downtime, Level, LevelVerdict, Statistics, from_us, to_us
 from monitor.config.project import Project
+from monitor.summaries.shapes import Amount, Moment, Shape, as_hours
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from monitor.triage.create import tidy
 from store import IncidentPlace
 
 LARGEST_PAGE: Final = 100
@@ -21,30 +20,8 @@ Number: TypeAlias = Annotated[int, Ge(1), Le(2**63 - 1)]
 """The number of a row; databases hold no larger."""
 Size: TypeAlias = Annotated[int, Ge(1), Le(LARGEST_PAGE)]
 Name: TypeAlias = Annotated[str, MaxLen(500)]
-Sentence: TypeAlias = Annotated[InstanceOf[Message], PlainSerializer(str, return_type=str)]
-"""A message: pages show it in the reader's language, JSON has it in English."""
-Title: TypeAlias = Annotated[InstanceOf[Message], PlainSerializer(lambda title: tidy(str(title)), return_type=str)]
-"""The title of an incident, a `Sentence` on one line."""
 _INCIDENT_PLACE: Final = re.compile(r"(newer|older)\.(\d{1,17})\.(\d{1,18})")
 _NAME_PLACE: Final = re.compile(r"(after|before)\.(.+)", re.DOTALL)
-
-
-class Shape(BaseModel):
-    """A frozen part of a model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class Amount(Shape):
-    """Money: null where no rate is configured."""
-
-    amount: float | None
-    currency: str
-
-    @classmethod
-    def of(cls, project: Project, amount: Fraction | None) -> "Amount":
-        """Return an exact amount, rounded this once."""
-        return cls(amount=project.currency.number(amount), currency=project.currency.code)
 
 
 class TimeDistribution(Shape):
@@ -67,8 +44,8 @@ class TimeDistribution(Shape):
 class DowntimeTotals(Shape):
     """The downtime of a time: hours, with its range by when the data may have gone bad; null where unknown."""
 
-    start: datetime
-    end: datetime
+    start: Moment
+    end: Moment
     n: int | None
     undetected_h: float | None
     repair_h: float | None
@@ -94,11 +71,6 @@ def totals_of(project: Project, downtime: Downtime, cost: Fraction | None, *, is
         **{name: as_hours(value) if is_known else None for name, value in figures.items()},
         cost=Amount.of(project, cost if is_known else None),
     )
-
-
-def as_hours(microseconds: int | Fraction) -> float:
-    """Return a length of time in hours, exact up to floating point."""
-    return float(hours(microseconds))
 
 
 def not_there(code: str, message: str) -> Stop:
@@ -144,8 +116,8 @@ class ErrorBudgetLine(Shape):
 
     allowed_h: float
     per_h: float
-    start: datetime = Field(alias="from")
-    to: datetime
+    start: Moment = Field(alias="from")
+    to: Moment
     spent_h: float
     spent_h_low: float
     spent_h_high: float
@@ -168,8 +140,8 @@ class ContractLine(Shape):
 
     contract: str
     tables: tuple[str, ...]
-    start: datetime = Field(alias="from")
-    to: datetime
+    start: Moment = Field(alias="from")
+    to: Moment
     observed_h: float
     levels: tuple[LevelLine, ...]
     error_budget: ErrorBudgetLine | None
@@ -248,6 +220,14 @@ def page_of_names(names: Sequence[str], cursor: str | None, size: int) -> NamePa
     return NamePage(shown, previous, following)
 
 
+def _stored(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a time needs its offset: 2026-11-20T18:00:00+09:00")
+    if not 1970 < moment.year < 9000:
+        raise ValueError("a time lies between 1971 and 8999")
+    return moment.astimezone(UTC)
+
+
 def _checked_incident_cursor(text: str) -> str:
     IncidentCursor.parse(text)
     return text
@@ -259,4 +239,6 @@ def _checked_name_cursor(text: str) -> str:
 
 
 IncidentCursorText: TypeAlias = Annotated[str, MaxLen(60), AfterValidator(_checked_incident_cursor)]
+Since: TypeAlias = Annotated[Moment, AfterValidator(_stored)]
+"""A time in a query, with its offset."""
 NameCursorText: TypeAlias = Annotated[str, MaxLen(520), AfterValidator(_checked_name_cursor)]

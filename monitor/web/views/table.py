@@ -13,15 +13,16 @@ from incidents import Gap, Window, from_us, gaps_after, parts_between, to_us, un
 from monitor.config import Table
 from monitor.config.prices import midnight
 from monitor.config.project import Project
-from monitor.summaries.catalogue import lineage_of, losses_of, no_loss, sheet_as_json
+from monitor.summaries.catalogue import IncrementalPart, lineage_of, losses_of, no_loss, sheet_as_json
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, health_list, states_of
+from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.scan_costs import TableCost
 from monitor.summaries.service_levels import recent_contracts
+from monitor.summaries.shapes import Moment, Money, Sentence, Shape, as_hours
 from monitor.triage.logged_events import event_as_json
-from monitor.web.views.incidents import IncidentSummary, summaries_of
-from monitor.web.views.shapes import ContractLine, Name, Sentence, Shape, as_hours, not_there
+from monitor.web.views.shapes import ContractLine, Name, not_there
 from monitor.web.views.tables import CheckCounts
 from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
 
@@ -75,6 +76,18 @@ class LineagePart(Shape):
     downstream: tuple[LineageTable, ...]
 
 
+class PowerLine(Shape):
+    """The smallest loss and excess that a learned limit would flag with a chance of one half, null where none is.
+
+    In units of the number: seconds of `freshness`, a share of `not_null`, which has one line for each column.
+    """
+
+    column: str | None
+    usual: float | None
+    loss: float | None
+    excess: float | None
+
+
 class PromiseLine(Shape):
     """How many false alarms a learned limit promised, and the alarms that there were, by how people answered them.
 
@@ -90,6 +103,7 @@ class PromiseLine(Shape):
     unanswered: int
     seen: float | None
     seen_at_most: float | None
+    power: tuple[PowerLine, ...]
 
 
 class CheckLine(Shape):
@@ -104,7 +118,7 @@ class CheckLine(Shape):
     status: str
     reason: str | None
     message: Sentence | None
-    measured_at: datetime | None
+    measured_at: Moment | None
     number: float | None
     low: float | None
     high: float | None
@@ -125,7 +139,7 @@ class LossPart(Shape):
 
     n: int
     downtime_h: float
-    cost: float | None
+    cost: Money
 
 
 class DowntimePeriods(Shape):
@@ -157,19 +171,19 @@ class LoggedEventLine(Shape):
 
     id: int
     kind: str
-    happened_at: datetime
+    happened_at: Moment
     table: str | None
     source: str | None
     note: str
     by: str
-    recorded_at: datetime
+    recorded_at: Moment
 
 
 class TablePage(Shape):
     """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
 
     schema_: Literal["tablewatch.table/1"] = Field("tablewatch.table/1", alias="schema")
-    as_of: datetime
+    as_of: Moment
     table: str
     source: str
     domain: str | None
@@ -185,13 +199,13 @@ class TablePage(Shape):
     downstream_all: tuple[str, ...]
     health: TableHealth
     checks: CheckCounts
-    last_run_at: datetime | None
+    last_run_at: Moment | None
     last_run_age_s: float | None
-    next_run_at: datetime | None
+    next_run_at: Moment | None
     open_incidents: tuple[int, ...]
     not_evaluated: tuple[SilentLine, ...]
     downtime: DowntimePeriods
-    per_hour: float | None
+    per_hour: Money
     check_results: tuple[CheckLine, ...]
     lineage: LineagePart
     releases: tuple[str, ...]
@@ -200,6 +214,7 @@ class TablePage(Shape):
     contracts: tuple[ContractLine, ...]
     events: tuple[LoggedEventLine, ...]
     scan_cost: ScanCostPart
+    incremental: IncrementalPart | None
 
 
 def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: datetime) -> TablePage:
@@ -219,7 +234,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
     loss = losses_of(project, spans, now=now).get(table.name) or no_loss(project, now=now)
     newest = tx.incidents.page(IncidentFilter(tables=(table.name,)), size=_RECENT).incidents
     results = tx.results.latest(table.check_id(check) for check in table.checks)
-    sheet = sheet_as_json(project, state, loss, results, _promises(tx, table, now))
+    sheet = sheet_as_json(project, state, loss, results, _promises(tx, table, results, now))
     numbers = {table.check_id(check): _number(check, results.get(table.check_id(check))) for check in table.checks}
     scheduled = tx.schedule.get(table.name)
     return TablePage.model_validate(
@@ -238,6 +253,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
             "contracts": [contract.as_json() for contract in recent_contracts(project, tx, table.name)],
             "events": [event_as_json(event) for event in _events(tx, table, now)],
             "scan_cost": TableCost.of(project, tx, table.name, now).as_json(),
+            "incremental": IncrementalPart.of(table, tx.classes.closed_parts([table.name]).get(table.name)),
         }
     )
 
@@ -278,12 +294,15 @@ def _number(check: Check, result: Result | None) -> Mapping[str, Any]:
     }
 
 
-def _promises(tx: ReadTransaction, table: Table, now: datetime) -> Mapping[str, MeasuredPromise]:
+def _promises(
+    tx: ReadTransaction, table: Table, results: Mapping[str, Result], now: datetime
+) -> Mapping[str, MeasuredPromise]:
     """Return how the promises of a table's learned limits were kept, by check id."""
     ids = tuple(table.check_id(check) for check in table.checks if check.learned_numbers)
     if not ids:
         return {}
-    return promises_of(table, tx.incidents.matching(IncidentFilter(check_ids=ids)), tx.results.watches(ids), now=now)
+    incidents = tx.incidents.matching(IncidentFilter(check_ids=ids))
+    return promises_of(table, incidents, tx.results.watches(ids), results, now=now)
 
 
 def day_edges(project: Project, now: datetime, days: int) -> tuple[Sequence[date], Sequence[int]]:

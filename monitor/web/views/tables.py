@@ -15,7 +15,8 @@ from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.health import TableHealth, TableState, health_list, states_of
-from monitor.web.views.shapes import Amount, Name, NameCursorText, Shape, Size, as_hours, page_of_names
+from monitor.summaries.shapes import Amount, Moment, Shape, as_hours
+from monitor.web.views.shapes import Name, NameCursorText, Size, page_of_names
 from store import ReadTransaction
 
 
@@ -61,16 +62,16 @@ class TableLine(Shape):
     tier: str | None
     health: TableHealth
     checks: CheckCounts
-    last_run_at: datetime | None
+    last_run_at: Moment | None
     open_incidents: tuple[int, ...]
     recent: TableDowntime
 
 
 class TableListPage(Shape):
-    """`tablewatch.tables/1`: tables by name; `n` counts all that meet the query. Cursors lead to the pages beside."""
+    """`tablewatch.tables-page/1`: tables by name, cursors of the pages beside; `n`: all that meet the query."""
 
-    schema_: Literal["tablewatch.tables/1"] = Field("tablewatch.tables/1", alias="schema")
-    as_of: datetime
+    schema_: Literal["tablewatch.tables-page/1"] = Field("tablewatch.tables-page/1", alias="schema")
+    as_of: Moment
     query: TableListQuery
     n: int
     tables: tuple[TableLine, ...]

@@ -182,7 +182,7 @@ def largest_keep(odds: Fraction, size: int) -> int:
 
 
 def redraw(codes: Codes, *, size: int, keep: int) -> Codes:
-    """Keep each code with probability `keep` / 2^64, else draw it anew from 0 to `size` - 1."""
+    """Keep each code with probability `keep` / 2^64, else draw it again from 0 to `size` - 1."""
     return np.where(flags(keep, codes.size), codes, many_below(size, codes.size).astype(np.int64))
 
 

@@ -105,7 +105,10 @@ FROM (
 -- key-of-texts: unique
 SELECT
   COUNT(*) AS `a0`,
-  COUNTIF(`t0`.`note` IS NULL) AS `a1`
+  COUNTIF(`t0`.`note` IS NULL) AS `a1`,
+  COUNTIF(NOT (
+    `t0`.`note` IS NULL
+  )) AS `a2`
 FROM `t` AS `t0`;
 SELECT
   COUNT(*) AS `duplicate_keys`,
@@ -136,7 +139,10 @@ FROM (
 -- key-of-decimals: unique
 SELECT
   COUNT(*) AS `a0`,
-  COUNTIF(`t0`.`amount` IS NULL) AS `a1`
+  COUNTIF(`t0`.`amount` IS NULL) AS `a1`,
+  COUNTIF(NOT (
+    `t0`.`amount` IS NULL
+  )) AS `a2`
 FROM `t` AS `t0`;
 SELECT
   COUNT(*) AS `duplicate_keys`,
@@ -167,7 +173,10 @@ FROM (
 -- key-of-moments: unique
 SELECT
   COUNT(*) AS `a0`,
-  COUNTIF(`t0`.`at` IS NULL) AS `a1`
+  COUNTIF(`t0`.`at` IS NULL) AS `a1`,
+  COUNTIF(NOT (
+    `t0`.`at` IS NULL
+  )) AS `a2`
 FROM `t` AS `t0`;
 SELECT
   COUNT(*) AS `duplicate_keys`,
@@ -203,7 +212,10 @@ SELECT
   ) OR (
     `t0`.`x` > 10.0
   ) OR IS_NAN(`t0`.`x`)) AS `a1`,
-  COUNTIF(IS_NAN(`t0`.`x`)) AS `a2`
+  COUNTIF(IS_NAN(`t0`.`x`)) AS `a2`,
+  COUNTIF(NOT (
+    `t0`.`x` IS NULL
+  )) AS `a3`
 FROM `t` AS `t0`;
 
 -- range-of-decimals: range
@@ -216,7 +228,10 @@ SELECT
     OR (
       `t0`.`amount` > CAST('12345678901234567890123456789.012345677' AS NUMERIC)
     )
-  ) AS `a1`
+  ) AS `a1`,
+  COUNTIF(NOT (
+    `t0`.`amount` IS NULL
+  )) AS `a2`
 FROM `t` AS `t0`;
 
 -- accepted: accepted_values
@@ -224,7 +239,10 @@ SELECT
   COUNT(*) AS `a0`,
   COUNTIF(NOT (
     `t0`.`note` IN ('é', 'a', '日本\'"\\%_')
-  )) AS `a1`
+  )) AS `a1`,
+  COUNTIF(NOT (
+    `t0`.`note` IS NULL
+  )) AS `a2`
 FROM `t` AS `t0`;
 
 -- pattern: pattern
@@ -241,7 +259,10 @@ SELECT
         )
       )
     )
-  ) AS `a1`
+  ) AS `a1`,
+  COUNTIF(NOT (
+    `t0`.`note` IS NULL
+  )) AS `a2`
 FROM `t` AS `t0`;
 
 -- where: range
@@ -255,7 +276,14 @@ SELECT
     (
       `town` = 'Köln' OR `id` > 7
     )
-  )) AS `a1`
+  )) AS `a1`,
+  COUNTIF(NOT (
+    `t0`.`code` IS NULL
+  ) AND (
+    (
+      `town` = 'Köln' OR `id` > 7
+    )
+  )) AS `a2`
 FROM `t` AS `t0`;
 
 -- rows: volume
@@ -303,7 +331,10 @@ FROM `t` AS `t0`;
 
 -- orphans: foreign_key
 SELECT
-  COUNT(*) AS `a0`
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT (
+    `t0`.`code` IS NULL
+  )) AS `a1`
 FROM `t` AS `t0`;
 SELECT
   COUNT(*) AS `orphans`
@@ -335,7 +366,14 @@ FROM (
 
 -- orphans-by-text: foreign_key
 SELECT
-  COUNT(*) AS `a0`
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT (
+    (
+      `t0`.`town` IS NULL
+    ) OR (
+      `t0`.`ill` IS NULL
+    )
+  )) AS `a1`
 FROM `t` AS `t0`;
 SELECT
   COUNT(*) AS `orphans`
@@ -374,7 +412,14 @@ FROM (
 
 -- dependency: functional_dependency
 SELECT
-  COUNT(*) AS `a0`
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT (
+    (
+      `t0`.`code` IS NULL
+    ) OR (
+      `t0`.`town` IS NULL
+    )
+  )) AS `a1`
 FROM `t` AS `t0`;
 SELECT
   COUNT(*) AS `groups`,
@@ -419,7 +464,14 @@ FROM (
 
 -- dependency-on-nan: functional_dependency
 SELECT
-  COUNT(*) AS `a0`
+  COUNT(*) AS `a0`,
+  COUNTIF(NOT (
+    (
+      `t0`.`x` IS NULL
+    ) OR (
+      `t0`.`code` IS NULL
+    )
+  )) AS `a1`
 FROM `t` AS `t0`;
 SELECT
   COUNT(*) AS `groups`,
@@ -593,58 +645,93 @@ FROM (
 
 -- l: l_diversity
 SELECT
-  0 AS `figure`,
-  `t5`.`rows` AS `i0`,
-  `t5`.`classes` AS `i1`,
-  `t5`.`distinct` AS `i2`,
-  `t5`.`classes:2_None` AS `i3`,
-  `t5`.`records:2_None` AS `i4`,
-  `t5`.`entropy` AS `x0`
-FROM (
+  COUNTIF((
+    `t0`.`ill` IS NULL
+  ) OR (
+    TRIM(`t0`.`ill`, ' \t\n\r\v\f') = ''
+  )) AS `a0`
+FROM `t` AS `t0`;
+WITH `t2` AS (
   SELECT
-    SUM(`t4`.`size`) AS `rows`,
-    COUNT(*) AS `classes`,
-    MIN(`t4`.`distinct`) AS `distinct`,
-    MIN(`t4`.`entropy`) AS `entropy`,
-    SUM(IF(`t4`.`distinct` < 2, 1, 0)) AS `classes:2_None`,
-    SUM(IF(`t4`.`distinct` < 2, `t4`.`size`, 0)) AS `records:2_None`
+    `t1`.`q0`,
+    `t1`.`value`,
+    COUNT(*) AS `copies`
   FROM (
     SELECT
-      `t3`.`q0`,
-      `t3`.`distinct`,
-      `t3`.`size`,
-      `t3`.`logs`,
-      IF(
-        `t3`.`distinct` = 1,
-        0.0,
-        LN(CAST(`t3`.`size` AS FLOAT64)) - ieee_divide(`t3`.`logs`, CAST(`t3`.`size` AS FLOAT64))
-      ) AS `entropy`
+      `t0`.`town` AS `q0`,
+      `t0`.`ill` AS `value`
+    FROM `t` AS `t0`
+  ) AS `t1`
+  GROUP BY
+    1,
+    2
+)
+SELECT
+  *
+FROM (
+  SELECT
+    0 AS `figure`,
+    `t9`.`rows` AS `i0`,
+    `t9`.`classes` AS `i1`,
+    `t9`.`distinct` AS `i2`,
+    `t9`.`classes:2_None` AS `i3`,
+    `t9`.`records:2_None` AS `i4`,
+    `t9`.`entropy` AS `x0`,
+    CAST(NULL AS STRING) AS `t0`
+  FROM (
+    SELECT
+      SUM(`t8`.`size`) AS `rows`,
+      COUNT(*) AS `classes`,
+      MIN(`t8`.`distinct`) AS `distinct`,
+      MIN(`t8`.`entropy`) AS `entropy`,
+      SUM(IF(`t8`.`distinct` < 2, 1, 0)) AS `classes:2_None`,
+      SUM(IF(`t8`.`distinct` < 2, `t8`.`size`, 0)) AS `records:2_None`
     FROM (
       SELECT
-        `t2`.`q0`,
-        COUNT(*) AS `distinct`,
-        SUM(`t2`.`copies`) AS `size`,
-        SUM(CAST(`t2`.`copies` AS FLOAT64) * LN(CAST(`t2`.`copies` AS FLOAT64))) AS `logs`
+        `t7`.`q0`,
+        `t7`.`distinct`,
+        `t7`.`size`,
+        `t7`.`logs`,
+        IF(
+          `t7`.`distinct` = 1,
+          0.0,
+          LN(CAST(`t7`.`size` AS FLOAT64)) - ieee_divide(`t7`.`logs`, CAST(`t7`.`size` AS FLOAT64))
+        ) AS `entropy`
       FROM (
         SELECT
-          `t1`.`q0`,
-          `t1`.`value`,
-          COUNT(*) AS `copies`
-        FROM (
-          SELECT
-            `t0`.`town` AS `q0`,
-            `t0`.`ill` AS `value`
-          FROM `t` AS `t0`
-        ) AS `t1`
+          `t3`.`q0`,
+          COUNT(*) AS `distinct`,
+          SUM(`t3`.`copies`) AS `size`,
+          SUM(CAST(`t3`.`copies` AS FLOAT64) * LN(CAST(`t3`.`copies` AS FLOAT64))) AS `logs`
+        FROM `t2` AS `t3`
         GROUP BY
-          1,
-          2
-      ) AS `t2`
-      GROUP BY
-        1
-    ) AS `t3`
-  ) AS `t4`
-) AS `t5`;
+          1
+      ) AS `t7`
+    ) AS `t8`
+  ) AS `t9`
+) AS `t10`
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    1 AS `figure`,
+    CAST(NULL AS INT64) AS `i0`,
+    CAST(NULL AS INT64) AS `i1`,
+    CAST(NULL AS INT64) AS `i2`,
+    CAST(NULL AS INT64) AS `i3`,
+    CAST(NULL AS INT64) AS `i4`,
+    CAST(NULL AS FLOAT64) AS `x0`,
+    `t5`.`value` AS `t0`
+  FROM (
+    SELECT DISTINCT
+      `t3`.`value`
+    FROM `t2` AS `t3`
+    WHERE
+      NOT `t3`.`value` IS NULL
+    LIMIT 10001
+  ) AS `t5`
+) AS `t6`;
 
 -- classified: classification
 -- the catalogue alone
@@ -861,6 +948,13 @@ FROM (
 ) AS `t4`;
 
 -- t: t_closeness
+SELECT
+  COUNTIF((
+    `t0`.`ill` IS NULL
+  ) OR (
+    TRIM(`t0`.`ill`, ' \t\n\r\v\f') = ''
+  )) AS `a0`
+FROM `t` AS `t0`;
 WITH `t2` AS (
   SELECT
     `t1`.`q0`,
@@ -875,7 +969,7 @@ WITH `t2` AS (
   GROUP BY
     1,
     2
-), `t5` AS (
+), `t6` AS (
   SELECT
     `t3`.`value`,
     SUM(`t3`.`copies`) AS `total`
@@ -884,81 +978,107 @@ WITH `t2` AS (
     1
 )
 SELECT
-  0 AS `figure`,
-  `t16`.`rows` AS `i0`,
-  `t16`.`classes` AS `i1`,
-  `t16`.`classes:0_1` AS `i2`,
-  `t16`.`records:0_1` AS `i3`,
-  `t16`.`t` AS `x0`
+  *
 FROM (
   SELECT
-    SUM(`t15`.`size`) AS `rows`,
-    COUNT(*) AS `classes`,
-    MAX(`t15`.`far`) AS `t`,
-    SUM(IF(`t15`.`far` > 0.10000000000100001, 1, 0)) AS `classes:0_1`,
-    SUM(IF(`t15`.`far` > 0.10000000000100001, `t15`.`size`, 0)) AS `records:0_1`
+    0 AS `figure`,
+    `t19`.`rows` AS `i0`,
+    `t19`.`classes` AS `i1`,
+    `t19`.`classes:0_1` AS `i2`,
+    `t19`.`records:0_1` AS `i3`,
+    `t19`.`t` AS `x0`,
+    CAST(NULL AS STRING) AS `t0`
   FROM (
     SELECT
-      `t14`.`size`,
-      ieee_divide(
-        CAST(`t14`.`moved` AS FLOAT64),
-        NULLIF(CAST(`t14`.`size` * `t14`.`rows` AS FLOAT64) * 1, 0)
-      ) AS `far`
+      SUM(`t18`.`size`) AS `rows`,
+      COUNT(*) AS `classes`,
+      MAX(`t18`.`far`) AS `t`,
+      SUM(IF(`t18`.`far` > 0.10000000000100001, 1, 0)) AS `classes:0_1`,
+      SUM(IF(`t18`.`far` > 0.10000000000100001, `t18`.`size`, 0)) AS `records:0_1`
     FROM (
       SELECT
-        `t13`.`q0`,
-        MAX(`t13`.`size`) AS `size`,
-        MAX(`t13`.`rows`) AS `rows`,
-        SUM(`t13`.`moved`) AS `moved`
+        `t17`.`size`,
+        ieee_divide(
+          CAST(`t17`.`moved` AS FLOAT64),
+          NULLIF(CAST(`t17`.`size` * `t17`.`rows` AS FLOAT64) * 1, 0)
+        ) AS `far`
       FROM (
         SELECT
-          `t12`.`q0`,
-          `t12`.`size`,
-          `t12`.`rows`,
-          GREATEST((
-            `t12`.`copies` * `t12`.`rows`
-          ) - (
-            `t12`.`size` * `t12`.`total`
-          ), 0) AS `moved`
+          `t16`.`q0`,
+          MAX(`t16`.`size`) AS `size`,
+          MAX(`t16`.`rows`) AS `rows`,
+          SUM(`t16`.`moved`) AS `moved`
         FROM (
           SELECT
-            `t11`.`q0`,
-            `t11`.`value`,
-            `t11`.`copies`,
-            `t11`.`rows`,
-            `t11`.`total`,
-            SUM(`t11`.`copies`) OVER (PARTITION BY `t11`.`q0` ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS `size`
+            `t15`.`q0`,
+            `t15`.`size`,
+            `t15`.`rows`,
+            GREATEST((
+              `t15`.`copies` * `t15`.`rows`
+            ) - (
+              `t15`.`size` * `t15`.`total`
+            ), 0) AS `moved`
           FROM (
             SELECT
-              `t4`.`q0`,
-              `t4`.`value`,
-              `t4`.`copies`,
-              `t10`.`rows`,
-              COALESCE(`t9`.`total`, `t10`.`null_total`) AS `total`
-            FROM `t2` AS `t4`
-            LEFT OUTER JOIN (
+              `t14`.`q0`,
+              `t14`.`value`,
+              `t14`.`copies`,
+              `t14`.`rows`,
+              `t14`.`total`,
+              SUM(`t14`.`copies`) OVER (PARTITION BY `t14`.`q0` ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS `size`
+            FROM (
               SELECT
-                `t6`.`value` AS `known`,
-                MAX(`t6`.`total`) AS `total`
-              FROM `t5` AS `t6`
-              GROUP BY
-                1
-            ) AS `t9`
-              ON `t4`.`value` = `t9`.`known`
-            CROSS JOIN (
-              SELECT
-                SUM(`t6`.`total`) AS `rows`,
-                MAX(IF(`t6`.`value` IS NULL, `t6`.`total`, NULL)) AS `null_total`
-              FROM `t5` AS `t6`
-            ) AS `t10`
-          ) AS `t11`
-        ) AS `t12`
-      ) AS `t13`
-      GROUP BY
-        1
-    ) AS `t14`
-  ) AS `t15`
-) AS `t16`;
+                `t4`.`q0`,
+                `t4`.`value`,
+                `t4`.`copies`,
+                `t13`.`rows`,
+                COALESCE(`t12`.`total`, `t13`.`null_total`) AS `total`
+              FROM `t2` AS `t4`
+              LEFT OUTER JOIN (
+                SELECT
+                  `t8`.`value` AS `known`,
+                  MAX(`t8`.`total`) AS `total`
+                FROM `t6` AS `t8`
+                GROUP BY
+                  1
+              ) AS `t12`
+                ON `t4`.`value` = `t12`.`known`
+              CROSS JOIN (
+                SELECT
+                  SUM(`t8`.`total`) AS `rows`,
+                  MAX(IF(`t8`.`value` IS NULL, `t8`.`total`, NULL)) AS `null_total`
+                FROM `t6` AS `t8`
+              ) AS `t13`
+            ) AS `t14`
+          ) AS `t15`
+        ) AS `t16`
+        GROUP BY
+          1
+      ) AS `t17`
+    ) AS `t18`
+  ) AS `t19`
+) AS `t20`
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    1 AS `figure`,
+    CAST(NULL AS INT64) AS `i0`,
+    CAST(NULL AS INT64) AS `i1`,
+    CAST(NULL AS INT64) AS `i2`,
+    CAST(NULL AS INT64) AS `i3`,
+    CAST(NULL AS FLOAT64) AS `x0`,
+    `t7`.`value` AS `t0`
+  FROM (
+    SELECT DISTINCT
+      `t3`.`value`
+    FROM `t2` AS `t3`
+    WHERE
+      NOT `t3`.`value` IS NULL
+    LIMIT 10001
+  ) AS `t7`
+) AS `t9`;
 
 -- sampled-nulls: not_null
 SELECT
@@ -976,7 +1096,10 @@ FROM (
 -- sampled-range: range
 SELECT
   COUNT(*) AS `rows`,
-  COUNTIF(`t1`.`code` < 20) AS `violations`
+  COUNTIF(`t1`.`code` < 20) AS `violations`,
+  COUNTIF(NOT (
+    `t1`.`code` IS NULL
+  )) AS `compared`
 FROM (
   SELECT
     *
@@ -990,7 +1113,10 @@ SELECT
   COUNT(*) AS `rows`,
   COUNTIF(NOT (
     `t1`.`town` IN ('東京')
-  )) AS `violations`
+  )) AS `violations`,
+  COUNTIF(NOT (
+    `t1`.`town` IS NULL
+  )) AS `compared`
 FROM (
   SELECT
     *
@@ -1013,7 +1139,10 @@ SELECT
         )
       )
     )
-  ) AS `violations`
+  ) AS `violations`,
+  COUNTIF(NOT (
+    `t1`.`note` IS NULL
+  )) AS `compared`
 FROM (
   SELECT
     *

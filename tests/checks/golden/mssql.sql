@@ -103,7 +103,8 @@ FROM (
 -- key-of-texts: unique
 SELECT
   COUNT_BIG(*) AS [a0],
-  SUM(IIF([t0].[note] IS NULL, 1, 0)) AS [a1]
+  SUM(IIF([t0].[note] IS NULL, 1, 0)) AS [a1],
+  SUM(IIF(IIF([t0].[note] IS NULL, 1, 0) = 0, 1, 0)) AS [a2]
 FROM [t] AS [t0];
 SELECT
   COUNT_BIG(*) AS [duplicate_keys],
@@ -133,7 +134,8 @@ FROM (
 -- key-of-decimals: unique
 SELECT
   COUNT_BIG(*) AS [a0],
-  SUM(IIF([t0].[amount] IS NULL, 1, 0)) AS [a1]
+  SUM(IIF([t0].[amount] IS NULL, 1, 0)) AS [a1],
+  SUM(IIF(IIF([t0].[amount] IS NULL, 1, 0) = 0, 1, 0)) AS [a2]
 FROM [t] AS [t0];
 SELECT
   COUNT_BIG(*) AS [duplicate_keys],
@@ -163,7 +165,8 @@ FROM (
 -- key-of-moments: unique
 SELECT
   COUNT_BIG(*) AS [a0],
-  SUM(IIF([t0].[at] IS NULL, 1, 0)) AS [a1]
+  SUM(IIF([t0].[at] IS NULL, 1, 0)) AS [a1],
+  SUM(IIF(IIF([t0].[at] IS NULL, 1, 0) = 0, 1, 0)) AS [a2]
 FROM [t] AS [t0];
 SELECT
   COUNT_BIG(*) AS [duplicate_keys],
@@ -197,7 +200,8 @@ SELECT
     [t0].[x] < 0.0
   ) OR (
     [t0].[x] > 10.0
-  ), 1, 0)) AS [a1]
+  ), 1, 0)) AS [a1],
+  SUM(IIF(IIF([t0].[x] IS NULL, 1, 0) = 0, 1, 0)) AS [a2]
 FROM [t] AS [t0];
 
 -- range-of-decimals: range
@@ -214,13 +218,15 @@ SELECT
       1,
       0
     )
-  ) AS [a1]
+  ) AS [a1],
+  SUM(IIF(IIF([t0].[amount] IS NULL, 1, 0) = 0, 1, 0)) AS [a2]
 FROM [t] AS [t0];
 
 -- accepted: accepted_values
 SELECT
   COUNT_BIG(*) AS [a0],
-  SUM(IIF(IIF([t0].[note] IN ('é', 'a', '日本''"\%_'), 1, 0) = 0, 1, 0)) AS [a1]
+  SUM(IIF(IIF([t0].[note] IN ('é', 'a', '日本''"\%_'), 1, 0) = 0, 1, 0)) AS [a1],
+  SUM(IIF(IIF([t0].[note] IS NULL, 1, 0) = 0, 1, 0)) AS [a2]
 FROM [t] AS [t0];
 
 -- pattern: pattern
@@ -233,7 +239,19 @@ SELECT
     [t0].[code] > 20
   ) AND (
     'tablewatch where 0' = 'tablewatch'
-  ), 1, 0)) AS [a1]
+  ), 1, 0)) AS [a1],
+  SUM(
+    IIF(
+      (
+        IIF([t0].[code] IS NULL, 1, 0) = 0
+      )
+      AND (
+        'tablewatch where 0' = 'tablewatch'
+      ),
+      1,
+      0
+    )
+  ) AS [a2]
 FROM [t] AS [t0];
 
 -- rows: volume
@@ -295,7 +313,8 @@ FROM [t] AS [t0];
 
 -- orphans: foreign_key
 SELECT
-  COUNT_BIG(*) AS [a0]
+  COUNT_BIG(*) AS [a0],
+  SUM(IIF(IIF([t0].[code] IS NULL, 1, 0) = 0, 1, 0)) AS [a1]
 FROM [t] AS [t0];
 SELECT
   COUNT_BIG(*) AS [orphans]
@@ -325,7 +344,12 @@ FROM (
 
 -- orphans-by-text: foreign_key
 SELECT
-  COUNT_BIG(*) AS [a0]
+  COUNT_BIG(*) AS [a0],
+  SUM(IIF(IIF((
+    [t0].[town] IS NULL
+  ) OR (
+    [t0].[ill] IS NULL
+  ), 1, 0) = 0, 1, 0)) AS [a1]
 FROM [t] AS [t0];
 SELECT
   COUNT_BIG(*) AS [orphans]
@@ -362,7 +386,12 @@ FROM (
 
 -- dependency: functional_dependency
 SELECT
-  COUNT_BIG(*) AS [a0]
+  COUNT_BIG(*) AS [a0],
+  SUM(IIF(IIF((
+    [t0].[code] IS NULL
+  ) OR (
+    [t0].[town] IS NULL
+  ), 1, 0) = 0, 1, 0)) AS [a1]
 FROM [t] AS [t0];
 SELECT
   COUNT_BIG(*) AS [groups],
@@ -407,7 +436,12 @@ FROM (
 
 -- dependency-on-nan: functional_dependency
 SELECT
-  COUNT_BIG(*) AS [a0]
+  COUNT_BIG(*) AS [a0],
+  SUM(IIF(IIF((
+    [t0].[x] IS NULL
+  ) OR (
+    [t0].[code] IS NULL
+  ), 1, 0) = 0, 1, 0)) AS [a1]
 FROM [t] AS [t0];
 SELECT
   COUNT_BIG(*) AS [groups],
@@ -581,60 +615,103 @@ FROM (
 
 -- l: l_diversity
 SELECT
-  0 AS [figure],
-  [t5].[rows] AS [i0],
-  [t5].[classes] AS [i1],
-  [t5].[distinct] AS [i2],
-  [t5].[classes:2/None] AS [i3],
-  [t5].[records:2/None] AS [i4],
-  [t5].[entropy] AS [x0]
-FROM (
+  SUM(
+    IIF(
+      (
+        [t0].[ill] IS NULL
+      )
+      OR (
+        TRIM(' 	
+' FROM [t0].[ill]) = ''
+      ),
+      1,
+      0
+    )
+  ) AS [a0]
+FROM [t] AS [t0];
+WITH [t2] AS (
   SELECT
-    SUM([t4].[size]) AS [rows],
-    COUNT_BIG(*) AS [classes],
-    MIN([t4].[distinct]) AS [distinct],
-    MIN([t4].[entropy]) AS [entropy],
-    SUM(IIF([t4].[distinct] < 2, 1, 0)) AS [classes:2/None],
-    SUM(IIF([t4].[distinct] < 2, [t4].[size], 0)) AS [records:2/None]
+    [t1].[q0] AS [q0],
+    [t1].[value] AS [value],
+    COUNT_BIG(*) AS [copies]
   FROM (
     SELECT
-      [t3].[q0] AS [q0],
-      [t3].[distinct] AS [distinct],
-      [t3].[size] AS [size],
-      [t3].[logs] AS [logs],
-      IIF(
-        [t3].[distinct] = 1,
-        0.0,
-        LOG(CAST([t3].[size] AS FLOAT)) - (
-          [t3].[logs] / CAST([t3].[size] AS FLOAT)
-        )
-      ) AS [entropy]
+      [t0].[town] AS [q0],
+      [t0].[ill] AS [value]
+    FROM [t] AS [t0]
+  ) AS [t1]
+  GROUP BY
+    [t1].[q0],
+    [t1].[value]
+)
+SELECT
+  *
+FROM (
+  SELECT
+    0 AS [figure],
+    [t9].[rows] AS [i0],
+    [t9].[classes] AS [i1],
+    [t9].[distinct] AS [i2],
+    [t9].[classes:2/None] AS [i3],
+    [t9].[records:2/None] AS [i4],
+    [t9].[entropy] AS [x0],
+    CAST(NULL AS VARCHAR(MAX)) AS [t0]
+  FROM (
+    SELECT
+      SUM([t8].[size]) AS [rows],
+      COUNT_BIG(*) AS [classes],
+      MIN([t8].[distinct]) AS [distinct],
+      MIN([t8].[entropy]) AS [entropy],
+      SUM(IIF([t8].[distinct] < 2, 1, 0)) AS [classes:2/None],
+      SUM(IIF([t8].[distinct] < 2, [t8].[size], 0)) AS [records:2/None]
     FROM (
       SELECT
-        [t2].[q0] AS [q0],
-        COUNT_BIG(*) AS [distinct],
-        SUM([t2].[copies]) AS [size],
-        SUM(CAST([t2].[copies] AS FLOAT) * LOG(CAST([t2].[copies] AS FLOAT))) AS [logs]
+        [t7].[q0] AS [q0],
+        [t7].[distinct] AS [distinct],
+        [t7].[size] AS [size],
+        [t7].[logs] AS [logs],
+        IIF(
+          [t7].[distinct] = 1,
+          0.0,
+          LOG(CAST([t7].[size] AS FLOAT)) - (
+            [t7].[logs] / CAST([t7].[size] AS FLOAT)
+          )
+        ) AS [entropy]
       FROM (
         SELECT
-          [t1].[q0] AS [q0],
-          [t1].[value] AS [value],
-          COUNT_BIG(*) AS [copies]
-        FROM (
-          SELECT
-            [t0].[town] AS [q0],
-            [t0].[ill] AS [value]
-          FROM [t] AS [t0]
-        ) AS [t1]
+          [t3].[q0] AS [q0],
+          COUNT_BIG(*) AS [distinct],
+          SUM([t3].[copies]) AS [size],
+          SUM(CAST([t3].[copies] AS FLOAT) * LOG(CAST([t3].[copies] AS FLOAT))) AS [logs]
+        FROM [t2] AS [t3]
         GROUP BY
-          [t1].[q0],
-          [t1].[value]
-      ) AS [t2]
-      GROUP BY
-        [t2].[q0]
-    ) AS [t3]
-  ) AS [t4]
-) AS [t5];
+          [t3].[q0]
+      ) AS [t7]
+    ) AS [t8]
+  ) AS [t9]
+) AS [t10]
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    1 AS [figure],
+    CAST(NULL AS BIGINT) AS [i0],
+    CAST(NULL AS BIGINT) AS [i1],
+    CAST(NULL AS BIGINT) AS [i2],
+    CAST(NULL AS BIGINT) AS [i3],
+    CAST(NULL AS BIGINT) AS [i4],
+    CAST(NULL AS FLOAT) AS [x0],
+    [t5].[value] AS [t0]
+  FROM (
+    SELECT DISTINCT
+    TOP 10001
+      [t3].[value] AS [value]
+    FROM [t2] AS [t3]
+    WHERE
+      NOT [t3].[value] IS NULL
+  ) AS [t5]
+) AS [t6];
 
 -- classified: classification
 -- the catalogue alone
@@ -847,6 +924,21 @@ FROM (
 ) AS [t4];
 
 -- t: t_closeness
+SELECT
+  SUM(
+    IIF(
+      (
+        [t0].[ill] IS NULL
+      )
+      OR (
+        TRIM(' 	
+' FROM [t0].[ill]) = ''
+      ),
+      1,
+      0
+    )
+  ) AS [a0]
+FROM [t] AS [t0];
 WITH [t2] AS (
   SELECT
     [t1].[q0] AS [q0],
@@ -861,7 +953,7 @@ WITH [t2] AS (
   GROUP BY
     [t1].[q0],
     [t1].[value]
-), [t5] AS (
+), [t6] AS (
   SELECT
     [t3].[value] AS [value],
     SUM([t3].[copies]) AS [total]
@@ -870,82 +962,108 @@ WITH [t2] AS (
     [t3].[value]
 )
 SELECT
-  0 AS [figure],
-  [t16].[rows] AS [i0],
-  [t16].[classes] AS [i1],
-  [t16].[classes:0.1] AS [i2],
-  [t16].[records:0.1] AS [i3],
-  [t16].[t] AS [x0]
+  *
 FROM (
   SELECT
-    SUM([t15].[size]) AS [rows],
-    COUNT_BIG(*) AS [classes],
-    MAX([t15].[far]) AS [t],
-    SUM(IIF([t15].[far] > 0.10000000000100001, 1, 0)) AS [classes:0.1],
-    SUM(IIF([t15].[far] > 0.10000000000100001, [t15].[size], 0)) AS [records:0.1]
+    0 AS [figure],
+    [t19].[rows] AS [i0],
+    [t19].[classes] AS [i1],
+    [t19].[classes:0.1] AS [i2],
+    [t19].[records:0.1] AS [i3],
+    [t19].[t] AS [x0],
+    CAST(NULL AS VARCHAR(MAX)) AS [t0]
   FROM (
     SELECT
-      [t14].[size] AS [size],
-      CAST([t14].[moved] AS FLOAT) / NULLIF(CAST([t14].[size] * [t14].[rows] AS FLOAT) * 1, 0) AS [far]
+      SUM([t18].[size]) AS [rows],
+      COUNT_BIG(*) AS [classes],
+      MAX([t18].[far]) AS [t],
+      SUM(IIF([t18].[far] > 0.10000000000100001, 1, 0)) AS [classes:0.1],
+      SUM(IIF([t18].[far] > 0.10000000000100001, [t18].[size], 0)) AS [records:0.1]
     FROM (
       SELECT
-        [t13].[q0] AS [q0],
-        MAX([t13].[size]) AS [size],
-        MAX([t13].[rows]) AS [rows],
-        SUM([t13].[moved]) AS [moved]
+        [t17].[size] AS [size],
+        CAST([t17].[moved] AS FLOAT) / NULLIF(CAST([t17].[size] * [t17].[rows] AS FLOAT) * 1, 0) AS [far]
       FROM (
         SELECT
-          [t12].[q0] AS [q0],
-          [t12].[size] AS [size],
-          [t12].[rows] AS [rows],
-          GREATEST((
-            [t12].[copies] * [t12].[rows]
-          ) - (
-            [t12].[size] * [t12].[total]
-          ), 0) AS [moved]
+          [t16].[q0] AS [q0],
+          MAX([t16].[size]) AS [size],
+          MAX([t16].[rows]) AS [rows],
+          SUM([t16].[moved]) AS [moved]
         FROM (
           SELECT
-            [t11].[q0] AS [q0],
-            [t11].[value] AS [value],
-            [t11].[copies] AS [copies],
-            [t11].[rows] AS [rows],
-            [t11].[total] AS [total],
-            SUM([t11].[copies]) OVER (
-              PARTITION BY [t11].[q0]
-              ORDER BY CASE WHEN [t11].[copies] IS NULL THEN 1 ELSE 0 END, [t11].[copies] ASC
-              ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-            ) AS [size]
+            [t15].[q0] AS [q0],
+            [t15].[size] AS [size],
+            [t15].[rows] AS [rows],
+            GREATEST((
+              [t15].[copies] * [t15].[rows]
+            ) - (
+              [t15].[size] * [t15].[total]
+            ), 0) AS [moved]
           FROM (
             SELECT
-              [t4].[q0] AS [q0],
-              [t4].[value] AS [value],
-              [t4].[copies] AS [copies],
-              [t10].[rows] AS [rows],
-              COALESCE([t9].[total], [t10].[null_total]) AS [total]
-            FROM [t2] AS [t4]
-            LEFT OUTER JOIN (
+              [t14].[q0] AS [q0],
+              [t14].[value] AS [value],
+              [t14].[copies] AS [copies],
+              [t14].[rows] AS [rows],
+              [t14].[total] AS [total],
+              SUM([t14].[copies]) OVER (
+                PARTITION BY [t14].[q0]
+                ORDER BY CASE WHEN [t14].[copies] IS NULL THEN 1 ELSE 0 END, [t14].[copies] ASC
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+              ) AS [size]
+            FROM (
               SELECT
-                [t6].[value] AS [known],
-                MAX([t6].[total]) AS [total]
-              FROM [t5] AS [t6]
-              GROUP BY
-                [t6].[value]
-            ) AS [t9]
-              ON [t4].[value] = [t9].[known]
-            CROSS JOIN (
-              SELECT
-                SUM([t6].[total]) AS [rows],
-                MAX(IIF([t6].[value] IS NULL, [t6].[total], NULL)) AS [null_total]
-              FROM [t5] AS [t6]
-            ) AS [t10]
-          ) AS [t11]
-        ) AS [t12]
-      ) AS [t13]
-      GROUP BY
-        [t13].[q0]
-    ) AS [t14]
-  ) AS [t15]
-) AS [t16];
+                [t4].[q0] AS [q0],
+                [t4].[value] AS [value],
+                [t4].[copies] AS [copies],
+                [t13].[rows] AS [rows],
+                COALESCE([t12].[total], [t13].[null_total]) AS [total]
+              FROM [t2] AS [t4]
+              LEFT OUTER JOIN (
+                SELECT
+                  [t8].[value] AS [known],
+                  MAX([t8].[total]) AS [total]
+                FROM [t6] AS [t8]
+                GROUP BY
+                  [t8].[value]
+              ) AS [t12]
+                ON [t4].[value] = [t12].[known]
+              CROSS JOIN (
+                SELECT
+                  SUM([t8].[total]) AS [rows],
+                  MAX(IIF([t8].[value] IS NULL, [t8].[total], NULL)) AS [null_total]
+                FROM [t6] AS [t8]
+              ) AS [t13]
+            ) AS [t14]
+          ) AS [t15]
+        ) AS [t16]
+        GROUP BY
+          [t16].[q0]
+      ) AS [t17]
+    ) AS [t18]
+  ) AS [t19]
+) AS [t20]
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    1 AS [figure],
+    CAST(NULL AS BIGINT) AS [i0],
+    CAST(NULL AS BIGINT) AS [i1],
+    CAST(NULL AS BIGINT) AS [i2],
+    CAST(NULL AS BIGINT) AS [i3],
+    CAST(NULL AS FLOAT) AS [x0],
+    [t7].[value] AS [t0]
+  FROM (
+    SELECT DISTINCT
+    TOP 10001
+      [t3].[value] AS [value]
+    FROM [t2] AS [t3]
+    WHERE
+      NOT [t3].[value] IS NULL
+  ) AS [t7]
+) AS [t9];
 
 -- sampled-nulls: not_null
 SELECT
@@ -971,7 +1089,8 @@ FROM (
 -- sampled-range: range
 SELECT
   COUNT_BIG(*) AS [rows],
-  SUM(IIF([t1].[code] < 20, 1, 0)) AS [violations]
+  SUM(IIF([t1].[code] < 20, 1, 0)) AS [violations],
+  SUM(IIF(IIF([t1].[code] IS NULL, 1, 0) = 0, 1, 0)) AS [compared]
 FROM (
   SELECT
     [t0].[id] AS [id],
@@ -991,7 +1110,8 @@ FROM (
 -- sampled-accepted: accepted_values
 SELECT
   COUNT_BIG(*) AS [rows],
-  SUM(IIF(IIF([t1].[town] IN ('東京'), 1, 0) = 0, 1, 0)) AS [violations]
+  SUM(IIF(IIF([t1].[town] IN ('東京'), 1, 0) = 0, 1, 0)) AS [violations],
+  SUM(IIF(IIF([t1].[town] IS NULL, 1, 0) = 0, 1, 0)) AS [compared]
 FROM (
   SELECT
     [t0].[id] AS [id],

@@ -117,7 +117,11 @@ FROM (
 SELECT
   COUNT(*) AS "a0",
   COUNT(*) FILTER(WHERE
-    "t0"."note" IS NULL) AS "a1"
+    "t0"."note" IS NULL) AS "a1",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."note" IS NULL
+    )) AS "a2"
 FROM "t" AS "t0";
 SELECT
   COUNT(*) AS "duplicate_keys",
@@ -149,7 +153,11 @@ FROM (
 SELECT
   COUNT(*) AS "a0",
   COUNT(*) FILTER(WHERE
-    "t0"."amount" IS NULL) AS "a1"
+    "t0"."amount" IS NULL) AS "a1",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."amount" IS NULL
+    )) AS "a2"
 FROM "t" AS "t0";
 SELECT
   COUNT(*) AS "duplicate_keys",
@@ -181,7 +189,11 @@ FROM (
 SELECT
   COUNT(*) AS "a0",
   COUNT(*) FILTER(WHERE
-    "t0"."at" IS NULL) AS "a1"
+    "t0"."at" IS NULL) AS "a1",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."at" IS NULL
+    )) AS "a2"
 FROM "t" AS "t0";
 SELECT
   COUNT(*) AS "duplicate_keys",
@@ -221,7 +233,11 @@ SELECT
     )
     OR IS_NAN("t0"."x")) AS "a1",
   COUNT(*) FILTER(WHERE
-    IS_NAN("t0"."x")) AS "a2"
+    IS_NAN("t0"."x")) AS "a2",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."x" IS NULL
+    )) AS "a3"
 FROM "t" AS "t0";
 
 -- range-of-decimals: range
@@ -233,7 +249,11 @@ SELECT
     )
     OR (
       "t0"."amount" > CAST('12345678901234567890123456789.012345677' AS DECIMAL(38, 9))
-    )) AS "a1"
+    )) AS "a1",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."amount" IS NULL
+    )) AS "a2"
 FROM "t" AS "t0";
 
 -- accepted: accepted_values
@@ -242,7 +262,11 @@ SELECT
   COUNT(*) FILTER(WHERE
     NOT (
       "t0"."note" IN ('é', 'a', '日本''"\%_')
-    )) AS "a1"
+    )) AS "a1",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."note" IS NULL
+    )) AS "a2"
 FROM "t" AS "t0";
 
 -- pattern: pattern
@@ -259,7 +283,11 @@ SELECT
 ') > 0
         )
       )
-    )) AS "a1"
+    )) AS "a1",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."note" IS NULL
+    )) AS "a2"
 FROM "t" AS "t0";
 
 -- where: range
@@ -275,7 +303,15 @@ SELECT
       (
         "town" = 'Köln' OR "id" > 7
       )
-    )) AS "a1"
+    )) AS "a1",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."code" IS NULL
+    ) AND (
+      (
+        "town" = 'Köln' OR "id" > 7
+      )
+    )) AS "a2"
 FROM "t" AS "t0";
 
 -- rows: volume
@@ -331,7 +367,11 @@ FROM "t" AS "t0";
 
 -- orphans: foreign_key
 SELECT
-  COUNT(*) AS "a0"
+  COUNT(*) AS "a0",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t0"."code" IS NULL
+    )) AS "a1"
 FROM "t" AS "t0";
 SELECT
   COUNT(*) AS "orphans"
@@ -363,7 +403,15 @@ FROM (
 
 -- orphans-by-text: foreign_key
 SELECT
-  COUNT(*) AS "a0"
+  COUNT(*) AS "a0",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      (
+        "t0"."town" IS NULL
+      ) OR (
+        "t0"."ill" IS NULL
+      )
+    )) AS "a1"
 FROM "t" AS "t0";
 SELECT
   COUNT(*) AS "orphans"
@@ -402,7 +450,15 @@ FROM (
 
 -- dependency: functional_dependency
 SELECT
-  COUNT(*) AS "a0"
+  COUNT(*) AS "a0",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      (
+        "t0"."code" IS NULL
+      ) OR (
+        "t0"."town" IS NULL
+      )
+    )) AS "a1"
 FROM "t" AS "t0";
 SELECT
   COUNT(*) AS "groups",
@@ -447,7 +503,15 @@ FROM (
 
 -- dependency-on-nan: functional_dependency
 SELECT
-  COUNT(*) AS "a0"
+  COUNT(*) AS "a0",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      (
+        "t0"."x" IS NULL
+      ) OR (
+        "t0"."code" IS NULL
+      )
+    )) AS "a1"
 FROM "t" AS "t0";
 SELECT
   COUNT(*) AS "groups",
@@ -621,60 +685,98 @@ FROM (
 
 -- l: l_diversity
 SELECT
-  0 AS "figure",
-  "t5"."rows" AS "i0",
-  "t5"."classes" AS "i1",
-  "t5"."distinct" AS "i2",
-  "t5"."classes:2/None" AS "i3",
-  "t5"."records:2/None" AS "i4",
-  "t5"."entropy" AS "x0"
-FROM (
+  COUNT(*) FILTER(WHERE
+    (
+      "t0"."ill" IS NULL
+    )
+    OR (
+      TRIM(' 	
+' FROM "t0"."ill") = ''
+    )) AS "a0"
+FROM "t" AS "t0";
+WITH "t2" AS (
   SELECT
-    SUM("t4"."size") AS "rows",
-    COUNT(*) AS "classes",
-    MIN("t4"."distinct") AS "distinct",
-    MIN("t4"."entropy") AS "entropy",
-    SUM(IF("t4"."distinct" < 2, 1, 0)) AS "classes:2/None",
-    SUM(IF("t4"."distinct" < 2, "t4"."size", 0)) AS "records:2/None"
+    "t1"."q0",
+    "t1"."value",
+    COUNT(*) AS "copies"
   FROM (
     SELECT
-      "t3"."q0",
-      "t3"."distinct",
-      "t3"."size",
-      "t3"."logs",
-      IF(
-        "t3"."distinct" = 1,
-        CAST(0.0 AS DOUBLE),
-        LN(CAST("t3"."size" AS DOUBLE)) - (
-          "t3"."logs" / CAST("t3"."size" AS DOUBLE)
-        )
-      ) AS "entropy"
+      "t0"."town" AS "q0",
+      "t0"."ill" AS "value"
+    FROM "t" AS "t0"
+  ) AS "t1"
+  GROUP BY
+    1,
+    2
+)
+SELECT
+  *
+FROM (
+  SELECT
+    0 AS "figure",
+    "t9"."rows" AS "i0",
+    "t9"."classes" AS "i1",
+    "t9"."distinct" AS "i2",
+    "t9"."classes:2/None" AS "i3",
+    "t9"."records:2/None" AS "i4",
+    "t9"."entropy" AS "x0",
+    CAST(NULL AS VARCHAR) AS "t0"
+  FROM (
+    SELECT
+      SUM("t8"."size") AS "rows",
+      COUNT(*) AS "classes",
+      MIN("t8"."distinct") AS "distinct",
+      MIN("t8"."entropy") AS "entropy",
+      SUM(IF("t8"."distinct" < 2, 1, 0)) AS "classes:2/None",
+      SUM(IF("t8"."distinct" < 2, "t8"."size", 0)) AS "records:2/None"
     FROM (
       SELECT
-        "t2"."q0",
-        COUNT(*) AS "distinct",
-        SUM("t2"."copies") AS "size",
-        SUM(CAST("t2"."copies" AS DOUBLE) * LN(CAST("t2"."copies" AS DOUBLE))) AS "logs"
+        "t7"."q0",
+        "t7"."distinct",
+        "t7"."size",
+        "t7"."logs",
+        IF(
+          "t7"."distinct" = 1,
+          CAST(0.0 AS DOUBLE),
+          LN(CAST("t7"."size" AS DOUBLE)) - (
+            "t7"."logs" / CAST("t7"."size" AS DOUBLE)
+          )
+        ) AS "entropy"
       FROM (
         SELECT
-          "t1"."q0",
-          "t1"."value",
-          COUNT(*) AS "copies"
-        FROM (
-          SELECT
-            "t0"."town" AS "q0",
-            "t0"."ill" AS "value"
-          FROM "t" AS "t0"
-        ) AS "t1"
+          "t3"."q0",
+          COUNT(*) AS "distinct",
+          SUM("t3"."copies") AS "size",
+          SUM(CAST("t3"."copies" AS DOUBLE) * LN(CAST("t3"."copies" AS DOUBLE))) AS "logs"
+        FROM "t2" AS "t3"
         GROUP BY
-          1,
-          2
-      ) AS "t2"
-      GROUP BY
-        1
-    ) AS "t3"
-  ) AS "t4"
-) AS "t5";
+          1
+      ) AS "t7"
+    ) AS "t8"
+  ) AS "t9"
+) AS "t10"
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    1 AS "figure",
+    CAST(NULL AS BIGINT) AS "i0",
+    CAST(NULL AS BIGINT) AS "i1",
+    CAST(NULL AS BIGINT) AS "i2",
+    CAST(NULL AS BIGINT) AS "i3",
+    CAST(NULL AS BIGINT) AS "i4",
+    CAST(NULL AS DOUBLE) AS "x0",
+    "t5"."value" AS "t0"
+  FROM (
+    SELECT DISTINCT
+      "t3"."value"
+    FROM "t2" AS "t3"
+    WHERE
+      NOT "t3"."value" IS NULL
+    LIMIT 10001
+  ) AS "t5"
+) AS "t6";
 
 -- classified: classification
 -- the catalogue alone
@@ -891,6 +993,16 @@ FROM (
 ) AS "t4";
 
 -- t: t_closeness
+SELECT
+  COUNT(*) FILTER(WHERE
+    (
+      "t0"."ill" IS NULL
+    )
+    OR (
+      TRIM(' 	
+' FROM "t0"."ill") = ''
+    )) AS "a0"
+FROM "t" AS "t0";
 WITH "t2" AS (
   SELECT
     "t1"."q0",
@@ -905,7 +1017,7 @@ WITH "t2" AS (
   GROUP BY
     1,
     2
-), "t5" AS (
+), "t6" AS (
   SELECT
     "t3"."value",
     SUM("t3"."copies") AS "total"
@@ -914,79 +1026,105 @@ WITH "t2" AS (
     1
 )
 SELECT
-  0 AS "figure",
-  "t16"."rows" AS "i0",
-  "t16"."classes" AS "i1",
-  "t16"."classes:0.1" AS "i2",
-  "t16"."records:0.1" AS "i3",
-  "t16"."t" AS "x0"
+  *
 FROM (
   SELECT
-    SUM("t15"."size") AS "rows",
-    COUNT(*) AS "classes",
-    MAX("t15"."far") AS "t",
-    SUM(IF("t15"."far" > CAST(0.10000000000100001 AS DOUBLE), 1, 0)) AS "classes:0.1",
-    SUM(IF("t15"."far" > CAST(0.10000000000100001 AS DOUBLE), "t15"."size", 0)) AS "records:0.1"
+    0 AS "figure",
+    "t19"."rows" AS "i0",
+    "t19"."classes" AS "i1",
+    "t19"."classes:0.1" AS "i2",
+    "t19"."records:0.1" AS "i3",
+    "t19"."t" AS "x0",
+    CAST(NULL AS VARCHAR) AS "t0"
   FROM (
     SELECT
-      "t14"."size",
-      CAST("t14"."moved" AS DOUBLE) / NULLIF(CAST("t14"."size" * "t14"."rows" AS DOUBLE) * 1, 0) AS "far"
+      SUM("t18"."size") AS "rows",
+      COUNT(*) AS "classes",
+      MAX("t18"."far") AS "t",
+      SUM(IF("t18"."far" > CAST(0.10000000000100001 AS DOUBLE), 1, 0)) AS "classes:0.1",
+      SUM(IF("t18"."far" > CAST(0.10000000000100001 AS DOUBLE), "t18"."size", 0)) AS "records:0.1"
     FROM (
       SELECT
-        "t13"."q0",
-        MAX("t13"."size") AS "size",
-        MAX("t13"."rows") AS "rows",
-        SUM("t13"."moved") AS "moved"
+        "t17"."size",
+        CAST("t17"."moved" AS DOUBLE) / NULLIF(CAST("t17"."size" * "t17"."rows" AS DOUBLE) * 1, 0) AS "far"
       FROM (
         SELECT
-          "t12"."q0",
-          "t12"."size",
-          "t12"."rows",
-          GREATEST((
-            "t12"."copies" * "t12"."rows"
-          ) - (
-            "t12"."size" * "t12"."total"
-          ), 0) AS "moved"
+          "t16"."q0",
+          MAX("t16"."size") AS "size",
+          MAX("t16"."rows") AS "rows",
+          SUM("t16"."moved") AS "moved"
         FROM (
           SELECT
-            "t11"."q0",
-            "t11"."value",
-            "t11"."copies",
-            "t11"."rows",
-            "t11"."total",
-            SUM("t11"."copies") OVER (PARTITION BY "t11"."q0" ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS "size"
+            "t15"."q0",
+            "t15"."size",
+            "t15"."rows",
+            GREATEST((
+              "t15"."copies" * "t15"."rows"
+            ) - (
+              "t15"."size" * "t15"."total"
+            ), 0) AS "moved"
           FROM (
             SELECT
-              "t4"."q0",
-              "t4"."value",
-              "t4"."copies",
-              "t10"."rows",
-              COALESCE("t9"."total", "t10"."null_total") AS "total"
-            FROM "t2" AS "t4"
-            LEFT OUTER JOIN (
+              "t14"."q0",
+              "t14"."value",
+              "t14"."copies",
+              "t14"."rows",
+              "t14"."total",
+              SUM("t14"."copies") OVER (PARTITION BY "t14"."q0" ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS "size"
+            FROM (
               SELECT
-                "t6"."value" AS "known",
-                MAX("t6"."total") AS "total"
-              FROM "t5" AS "t6"
-              GROUP BY
-                1
-            ) AS "t9"
-              ON "t4"."value" = "t9"."known"
-            CROSS JOIN (
-              SELECT
-                SUM("t6"."total") AS "rows",
-                MAX("t6"."total") FILTER(WHERE
-                  "t6"."value" IS NULL) AS "null_total"
-              FROM "t5" AS "t6"
-            ) AS "t10"
-          ) AS "t11"
-        ) AS "t12"
-      ) AS "t13"
-      GROUP BY
-        1
-    ) AS "t14"
-  ) AS "t15"
-) AS "t16";
+                "t4"."q0",
+                "t4"."value",
+                "t4"."copies",
+                "t13"."rows",
+                COALESCE("t12"."total", "t13"."null_total") AS "total"
+              FROM "t2" AS "t4"
+              LEFT OUTER JOIN (
+                SELECT
+                  "t8"."value" AS "known",
+                  MAX("t8"."total") AS "total"
+                FROM "t6" AS "t8"
+                GROUP BY
+                  1
+              ) AS "t12"
+                ON "t4"."value" = "t12"."known"
+              CROSS JOIN (
+                SELECT
+                  SUM("t8"."total") AS "rows",
+                  MAX("t8"."total") FILTER(WHERE
+                    "t8"."value" IS NULL) AS "null_total"
+                FROM "t6" AS "t8"
+              ) AS "t13"
+            ) AS "t14"
+          ) AS "t15"
+        ) AS "t16"
+        GROUP BY
+          1
+      ) AS "t17"
+    ) AS "t18"
+  ) AS "t19"
+) AS "t20"
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    1 AS "figure",
+    CAST(NULL AS BIGINT) AS "i0",
+    CAST(NULL AS BIGINT) AS "i1",
+    CAST(NULL AS BIGINT) AS "i2",
+    CAST(NULL AS BIGINT) AS "i3",
+    CAST(NULL AS DOUBLE) AS "x0",
+    "t7"."value" AS "t0"
+  FROM (
+    SELECT DISTINCT
+      "t3"."value"
+    FROM "t2" AS "t3"
+    WHERE
+      NOT "t3"."value" IS NULL
+    LIMIT 10001
+  ) AS "t7"
+) AS "t9";
 
 -- sampled-nulls: not_null
 SELECT
@@ -1007,7 +1145,11 @@ FROM (
 SELECT
   COUNT(*) AS "rows",
   COUNT(*) FILTER(WHERE
-    "t1"."code" < 20) AS "violations"
+    "t1"."code" < 20) AS "violations",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t1"."code" IS NULL
+    )) AS "compared"
 FROM (
   SELECT
     *
@@ -1022,7 +1164,11 @@ SELECT
   COUNT(*) FILTER(WHERE
     NOT (
       "t1"."town" IN ('東京')
-    )) AS "violations"
+    )) AS "violations",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t1"."town" IS NULL
+    )) AS "compared"
 FROM (
   SELECT
     *
@@ -1045,7 +1191,11 @@ SELECT
 ') > 0
         )
       )
-    )) AS "violations"
+    )) AS "violations",
+  COUNT(*) FILTER(WHERE
+    NOT (
+      "t1"."note" IS NULL
+    )) AS "compared"
 FROM (
   SELECT
     *

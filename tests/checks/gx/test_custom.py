@@ -107,7 +107,7 @@ def hidden(name: str, **kwargs: object) -> Expectation:
             None,
         ),
         (hidden("ExpectTableToBeLDiverse", sensitive=["id"], l=2), Status.FAIL, 1),
-        (hidden("ExpectTableToBeLDiverse", sensitive=["day", "text"], l=1.5, variant="entropy"), Status.FAIL, 1),
+        (hidden("ExpectTableToBeLDiverse", sensitive=["day", "text"], l=1.5, variant="entropy"), Status.FAIL, 3),
         (hidden("ExpectTableToBeTClose", sensitive=["id"], t=0.5), Status.FAIL, 1),
         (hidden("ExpectTableToBeTClose", sensitive=["id"], t=0.5, distance="ordered"), Status.PASS, 0),
         (

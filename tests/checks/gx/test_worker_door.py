@@ -23,6 +23,8 @@ def _imports(path: Path) -> set[str]:
             names.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add((node.module or "").partition(".")[0])
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) == "import_extra":
+            names.update(word.value for word in node.args if isinstance(word, ast.Constant))
     return names
 
 

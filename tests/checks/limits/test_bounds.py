@@ -51,7 +51,7 @@ def _exceeding(distances, chance):
 @given(RESIDUALS, st.floats(1e-4, 0.12))
 def test_a_smaller_chance_is_a_wider_limit(residuals, chance):
     """Half of the chance of an alarm never makes a limit tighter."""
-    distances = distances_from_others(residuals)
+    distances = np.abs(distances_from_others(residuals))
     assert reach_of_promise(distances, NOBODY, chance) <= reach_of_promise(distances, NOBODY, chance / 2)
 
 
@@ -60,7 +60,8 @@ def test_a_smaller_chance_is_a_wider_limit(residuals, chance):
 def test_units_do_not_matter(residuals, factor):
     """A number in other units has the same limit in those units."""
     plain, scaled = (
-        reach_of_promise(distances_from_others(numbers), NOBODY, 0.01) for numbers in (residuals, residuals * factor)
+        reach_of_promise(np.abs(distances_from_others(numbers)), NOBODY, 0.01)
+        for numbers in (residuals, residuals * factor)
     )
     assert scaled == pytest.approx(plain * factor, rel=1e-6, abs=1e-6 * factor * float(np.ptp(residuals)))
 
@@ -70,8 +71,8 @@ def test_a_distance_is_from_the_median_of_the_others(numbers):
     """Each residual is compared with the median of all but itself, equal ones too."""
     wanted = [one - median(numbers[:place] + numbers[place + 1 :]) for place, one in enumerate(numbers)]
     values = np.array(numbers)
-    assert distances_from_others(values, above_only=True) == pytest.approx(wanted)
-    assert distances_from_others(values) == pytest.approx(np.abs(wanted))
+    assert distances_from_others(values) == pytest.approx(wanted)
+    assert distances_from_others(-values) == pytest.approx([-one for one in wanted])
 
 
 def test_one_alarm_of_three_days_is_one_distance():

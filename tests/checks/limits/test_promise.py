@@ -4,11 +4,14 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from checks.limits import LearnedLimit, LimitRule, MissingHistory, TimedValue, learn_limit
 from checks.limits.baseline import residuals_at, spacing_of
 from tests.checks.limits.series import DAY, NOISES, START, ZONE, weekly_series
+from tests.tiers import examples
 
 RULE = LimitRule(per_day=1 / 90)
 
@@ -108,10 +111,10 @@ def test_the_shape_of_the_week_is_known_after_a_change_of_level():
 
 
 @pytest.mark.parametrize(
-    ("days", "per_day", "missing"), [(53, 1 / 90, 1), (10, 1 / 90, 44), (40, 1 / 900, 16), (17, 0.1, 10)]
+    ("days", "per_day", "missing"), [(53, 1 / 90, 1), (10, 1 / 90, 44), (40, 1 / 900, 16), (9, 0.1, 1)]
 )
 def test_too_little_history_says_how_much_is_missing(days, per_day, missing):
-    """History is needed for six tenths of the time of one promised alarm, at most eight weeks, and three weekdays."""
+    """History is needed for six tenths of the time of one promised alarm, at most eight weeks, and ten looks."""
     rule = LimitRule(per_day=per_day)
     assert learned(daily(noise(days)), 1000, rule=rule) == MissingHistory(missing, missing * DAY)
     assert isinstance(learned(daily(noise(days + missing)), 1000, rule=rule), LearnedLimit)
@@ -189,3 +192,116 @@ def test_a_run_of_unanswered_looks_is_one_residual():
     residuals = residuals_at(marked, looks[-1].at + DAY, weeks=4, zone=ZONE, spacing=DAY)
     assert np.exp(residuals.unanswered) == pytest.approx([3, 0.5], rel=0.1)
     assert len(residuals.past) == 77
+
+
+def alarms_of(values, rule, *, window=120):
+    """Return the limits of each day that could be judged, with its value; each value counts for later days."""
+    looks = daily(values)
+    judged = [
+        (look, learn_limit(looks[day - window : day], look, rule=rule, zone=ZONE))
+        for day, look in enumerate(looks)
+        if day >= window
+    ]
+    return [(look.value, limit) for look, limit in judged if isinstance(limit, LearnedLimit)]
+
+
+@pytest.mark.parametrize("zeros", [0.02, 0.045, 0.08])
+@pytest.mark.parametrize("per", [30, 365])
+def test_zeros_now_and_then_are_ranked(zeros, per):
+    """A number that is 0 on some days of a hundred raises no more alarms than promised, as its zeros count again."""
+    rng = np.random.default_rng(7)
+    values = np.where(rng.random(240) < zeros, 0, rng.normal(100, 5, 240))
+    judged = alarms_of(values, LimitRule(per_day=1 / per))
+    assert sum(bool(limit.side) for _, limit in judged) <= stats.poisson.isf(0.01, len(judged) / per)
+    if zeros < 0.05:  # of more, two of four values of a weekday are 0 now and then, and what is usual is lower
+        assert np.median([limit.high for _, limit in judged]) < 130, "zeros do not widen the limit above"
+
+
+def test_a_rare_count_keeps_its_promise():
+    """Poisson numbers with a mean of 3, which are 0 on one day of twenty, raise no more alarms than promised."""
+    judged = alarms_of(np.random.default_rng(3).poisson(3, 240), RULE)
+    assert sum(bool(limit.side) for _, limit in judged) <= stats.poisson.isf(0.01, len(judged) / 90)
+
+
+def test_the_first_zero_is_an_alarm_and_the_second_is_not():
+    """What was never 0 is infinitely far at 0; once one was answered it is a value like others."""
+    values = noise(120)
+    assert learned(daily(values), 0).side == -1
+    assert learned(daily(np.where(np.arange(120) == 80, 0, values)), 0, rule=LimitRule(per_day=1 / 365)).side == 0
+    after = learned(daily(np.where(np.arange(120) == 80, 0, values)), -1)
+    assert (after.side, after.low, after.loss) == (-1, 0, None)
+    lasting = [*daily(values), TimedValue(START + 120 * DAY, 0.0, unanswered=True)]
+    assert learned(lasting, 0).side == -1
+
+
+def test_the_tails_of_both_sides_are_ranked_apart():
+    """Where values reach far above and little below, the limit below is near."""
+    peaks = np.arange(120) % 23 == 5
+    limit = learned(daily(noise(120) * np.where(peaks, 8, 1)), 1000)
+    assert limit.high / limit.usual > 7
+    assert limit.low / limit.usual > 0.7
+
+
+@pytest.mark.parametrize("shape", [np.ones(7), np.array([1, 1, 1, 1, 1, 0.3, 0.2])])
+@pytest.mark.parametrize("level", [0.0, -400.0])
+def test_the_power_is_what_is_noticed_half_of_the_time(shape, level):
+    """Lowered by the stated loss or raised by the stated excess, values of the same noise are flagged half the time."""
+    looks = daily(noise(119) * np.tile(shape, 17) + level)
+    limit = learned(looks, 1)
+    usual = noise(400, seed=9) * shape[119 % 7] + level
+    for change, side in ((-limit.loss, -1), (limit.excess, 1)):
+        changed = usual * (1 + change / limit.usual) if level == 0 else usual + change
+        flagged = np.mean(changed < limit.low) if side < 0 else np.mean(changed > limit.high)
+        assert 0.2 < flagged < 0.8
+    assert limit.usual - limit.low == pytest.approx(limit.loss, rel=0.25)
+
+
+def test_a_loss_that_is_never_noticed_is_none():
+    """Where zeros come often, no loss is noticed, and none is stated; of a table's age there is no loss."""
+    zeros = np.where(np.random.default_rng(1).random(120) < 0.3, 0, noise(120))
+    assert learned(daily(zeros), 0).loss is None
+    assert learned(daily(noise(120)), 1000, rule=LimitRule(per_day=1 / 90, above_only=True)).loss is None
+
+
+@pytest.mark.parametrize(
+    "least", [LimitRule(per_day=1 / 30, at_least=400), LimitRule(per_day=1 / 30, at_least_share=0.4)]
+)
+def test_a_least_effect(least):
+    """Nothing within it is flagged, what lies beyond is; the power says so."""
+    looks = daily(noise(90))
+    assert learned(looks, 750, rule=LimitRule(per_day=1 / 30)).side == -1
+    for value, side in ((700, 0), (1300, 0), (500, -1), (1500, 1)):
+        assert learned(looks, value, rule=least).side == side
+    assert learned(looks, 1000, rule=least).loss == pytest.approx(400, rel=0.1)
+
+
+def test_slots_become_finer_as_data_come():
+    """Hourly numbers are judged after four days by hours of the day, and by hours of the week once there are enough."""
+    hours = np.arange(24 * 7 * 9)
+    week = np.where(hours // 24 % 7 < 5, 1.0, 0.3) * (1.2 + np.sin(hours / 24 * 2 * np.pi))
+    values = noise(len(hours)) * week
+    looks = [TimedValue(START + hour * timedelta(hours=1), float(value)) for hour, value in enumerate(values)]
+    rule = LimitRule(per_day=1 / 7)
+    judged = {days: learn_limit(looks[: days * 24], looks[days * 24], rule=rule, zone=ZONE) for days in (4, 5, 20, 62)}
+    assert isinstance(judged[4], MissingHistory)
+    assert all(isinstance(judged[days], LearnedLimit) for days in (5, 20, 62))
+    assert judged[62].usual == pytest.approx(1000 * week[62 * 24], rel=0.1)
+    assert judged[62].high / judged[62].usual < 1.4
+
+
+_EXTREME = st.sampled_from([0.0, 5e-324, 1e-308, 1.0, -5.0, 1e16, -1e308, 1e308, 1.7e308, -1.7e308])
+
+
+@given(st.data(), st.sampled_from([RULE, LimitRule(sigma=4.0, floor=0.1)]))
+@settings(max_examples=examples(100), deadline=None)
+def test_values_at_the_end_of_floating_point_numbers_are_judged(data, rule):
+    """No warning of NumPy, no error and no NaN come of them, also where expected alarms change the level."""
+    kinds = data.draw(st.lists(_EXTREME, min_size=1, max_size=4))
+    random = data.draw(st.randoms(use_true_random=False))
+    looks = [
+        look
+        for day in range(data.draw(st.integers(3, 70)))
+        for look in daily([random.choice(kinds)], start=day, expected=random.random() < 0.2)
+    ]
+    limit = learned(looks, data.draw(_EXTREME), rule=rule)
+    assert isinstance(limit, MissingHistory) or not np.isnan([limit.low, limit.high, limit.usual]).any()

@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.classes.pairs import CLASS_VALUE, SIGNATURE
 from checks.risk.composition import SignedClasses, few_values_signed, joined_classes_signed
 
 Rows = Sequence[tuple[int, int, int]]
@@ -30,7 +31,10 @@ def _signed(rows: Rows, attribute: bytes = COLUMN) -> SignedClasses:
     return SignedClasses(
         b"".join(_signature(person) for person, _, _ in rows),
         b"".join(_signature(100 + group) for _, group, _ in rows),
-        b"".join(attribute + _signature(100 + group) + _signature(1000 + value) for group, value in sorted(triples)),
+        b"".join(
+            attribute + _signature(100 + group) + _signature(1000 + value) + bytes(CLASS_VALUE - 3 * SIGNATURE)
+            for group, value in sorted(triples)
+        ),
     )
 
 

@@ -54,12 +54,13 @@ def test_c_is_the_decimal_that_was_written():
     assert l_diversity(table, ["q"], "s", c=0.07).l_recursive == 0
 
 
-def test_null_is_a_value_of_its_own():
-    """Somebody of whom nothing is known hides the others, and all NULL are alike."""
+def test_null_is_no_value_unless_it_is_declared_as_one():
+    """A person of whom nothing is known hides no other; declared as a value, all NULL are alike."""
     table = pd.DataFrame({"q": [None, None, 1, 1], "s": ["x", None, None, None]})
     found = l_diversity(table, ["q"], "s", l=2)
-    assert found.l_distinct == 1
-    assert found.columns["s"].distinct.records == 2
+    declared = l_diversity(table, ["q"], "s", l=2, missing_is_a_value=True)
+    assert (found.l_distinct, found.columns["s"].distinct.records) == (0, 4)
+    assert (declared.l_distinct, declared.columns["s"].distinct.records) == (1, 2)
 
 
 def test_several_columns_each_on_its_own():
@@ -106,7 +107,7 @@ def test_what_is_wrong_is_reported(given, message):
 def test_agrees_with_the_definitions(rows, c):
     """The figures are those of the definitions, by exact arithmetic, whatever the order of the rows."""
     table = pd.DataFrame(rows, columns=["a", "b", "s"])
-    found = l_diversity(table.sample(frac=1, random_state=1), ["a", "b"], "s", c=c, l=2)
+    found = l_diversity(table.sample(frac=1, random_state=1), ["a", "b"], "s", c=c, l=2, missing_is_a_value=True)
     classes: dict[object, Counter[object]] = {}
     for *keys, value in rows:
         classes.setdefault(tuple(keys), Counter())[value] += 1

@@ -93,6 +93,7 @@ def _misses(table: Sequence[tuple[int, int]], sampled: int, alpha: float, seed: 
         yield not low <= share <= high, not binomial[0] <= share <= binomial[1]
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("make", [_clustered, _mixed, _one_row_blocks])
 @pytest.mark.parametrize(("share", "sampled"), [(0.01, 50), (0.1, 50), (0.1, 200), (0.4, 200)])
 def test_blocks_hold_in_clustered_tables(make, share: float, sampled: int) -> None:

@@ -21,8 +21,6 @@ from monitor.daemon.notifier import Notifier
 from store import Delivery, MessageSubject
 from tests.monitor.alerts.made import NOW, project
 
-pytest.importorskip("recurring_ical_events", reason="needs the extra [oncall]")
-
 BERLIN = ZoneInfo("Europe/Berlin")
 ROTA = """
     duty: {on_call: {calendar: duty.ics, people: {Sato: desk, mori@example.org: crew}, fallback: audit}}
@@ -223,6 +221,119 @@ def test_times_that_are_doubtful_or_take_for_ever_are_refused(made, lines, probl
     assert (duty.channel, duty.person) == ("audit", None)
     assert problem in duty.problem
     assert "Mars" not in duty.problem
+
+
+def _shift(lines, *, uid="1", start="20261117T090000Z", end="20261117T210000Z"):
+    return f"BEGIN:VEVENT\nUID:{uid}\nDTSTART:{start}\nDTEND:{end}\n{lines}\nEND:VEVENT\n"
+
+
+def _named(folder, events, people="Sato: desk, mori@example.org: crew"):
+    """Return the person on call, or why that is the fallback."""
+    (folder / "duty.ics").write_text(_calendar(events), encoding="utf-8")
+    rota = ROTA.replace("Sato: desk, mori@example.org: crew", people)
+    duty = duty_of(_project(folder, rota), "duty", datetime(2026, 11, 17, 12, tzinfo=UTC))
+    return duty.person or duty.problem
+
+
+@pytest.mark.parametrize("uids", ["ab", "ba"])
+def test_of_shifts_that_begin_together_the_shorter_one_counts(tmp_path, uids):
+    """A stand-in for the morning begins with the shift of the day; equal times are not decided by an identifier."""
+    whole = _shift("SUMMARY:Sato", uid=uids[0])
+    short = _shift("ATTENDEE:mailto:mori@example.org", uid=uids[1], end="20261117T130000Z")
+    equal = _shift("ATTENDEE:mailto:mori@example.org", uid=uids[1])
+    assert _named(tmp_path, whole + short) == "mori@example.org"
+    assert _named(tmp_path, whole + equal) == "shifts of equal times name different people"
+    assert _named(tmp_path, whole + whole.replace("UID:", "UID:other-")) == "Sato"
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ("ATTENDEE;PARTSTAT=DECLINED:mailto:mori@example.org", "Sato"),
+        ("SUMMARY:mori@example.org\nATTENDEE;PARTSTAT=declined:mailto:Mori@example.org", "Sato"),
+        ("ATTENDEE;PARTSTAT=TENTATIVE:mailto:mori@example.org", "mori@example.org"),
+        ("ATTENDEE:mailto:mori@example.org\nTRANSP:TRANSPARENT", "Sato"),
+        ("ATTENDEE:mailto:mori@example.org\nTRANSP:OPAQUE", "mori@example.org"),
+        ("ATTENDEE:mailto:mori@example.org\nSTATUS:CANCELLED", "Sato"),
+        ("SUMMARY:Cover", "the person on call is not among 'people'"),
+        (r"SUMMARY:Sato\, mori@example.org", "the shift names several of 'people': Sato, mori@example.org"),
+        ("ATTENDEE:mailto:mori@example.org\nRDATE:20261117T090000Z,20261199T090000Z", "Sato"),
+        ("ATTENDEE:mailto:mori@example.org\nRDATE;VALUE=PERIOD:20261117T090000Z/P3D", "Sato"),
+        ("ATTENDEE:mailto:mori@example.org\nRDATE;VALUE=DATE:20261117", "mori@example.org"),
+    ],
+)
+def test_who_declined_is_not_on_call_and_what_is_no_shift_is_none(tmp_path, lines, named):
+    """Beside a shift of Sato that began before: cancelled, free, declined and unreadable events leave it to Sato."""
+    assert _named(tmp_path, _shift("SUMMARY:Sato", uid="0", start="20261116T090000Z") + _shift(lines)) == named
+
+
+def test_a_rota_of_one_unreadable_event_says_so(tmp_path):
+    """The fallback gets the message with the reason."""
+    events = _shift("SUMMARY:Sato\nRDATE:20261199T090000Z")
+    assert _named(tmp_path, events) == "duty.ics has a single date (RDATE) that cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("summary", "named"),
+    [
+        ("佐藤さん", "佐藤"),
+        ("当番佐藤", "佐藤"),
+        ("当番\uff1a佐藤様", "佐藤"),
+        ("田中丸", "田中丸"),
+        ("田中", "田中"),
+        ("Ann-Marie", "Ann-Marie"),
+        ("on call: ANN", "Ann"),
+        ("Ann-Sophie", "the person on call is not among 'people'"),
+        ("Anna", "the person on call is not among 'people'"),
+        ("Jose\u0301 on call", "José"),
+        ("Ann-Marie and Ann", "the shift names several of 'people': Ann, Ann-Marie"),
+        ("ｱﾝﾅ当番", "アンナ"),
+    ],
+)
+def test_names_are_recognised_however_they_are_written(tmp_path, summary, named):
+    """With a title or a word before, composed or not, wide or narrow; a longer name is not its beginning."""
+    people = ", ".join(f"{name}: desk" for name in ("Ann", "Ann-Marie", "佐藤", "田中", "田中丸", "José", "アンナ"))
+    assert _named(tmp_path, _shift(f"SUMMARY:{summary}"), people) == named
+
+
+ZONE = """\
+BEGIN:VTIMEZONE
+TZID:Ours
+BEGIN:STANDARD
+DTSTART:16010101T030000
+TZOFFSETFROM:+0200
+TZOFFSETTO:+0100
+RRULE:FREQ={rule}
+END:STANDARD
+END:VTIMEZONE
+"""
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        (_shift("SUMMARY:Sato") * 5_001, "has more than 5,000 events"),
+        (
+            _shift("SUMMARY:Sato\nEXDATE:" + ",".join(["20261201T090000Z"] * 10_001)),
+            "has more than 10,000 single dates",
+        ),
+        (ZONE.format(rule="SECONDLY"), "whose clocks change more often than by the year"),
+        (ZONE.format(rule="YEAR\n LY;BYHO\n UR=1"), "whose clocks change more often than by the year"),
+        (ZONE.format(rule="YEARLY;BYDAY=MO,TU"), "more often than by the year"),
+        (ZONE.format(rule="YEARLY;BYMONTH=1,2;BYDAY=MO"), "more often than by the year"),
+        (ZONE.format(rule="YEARLY;BYMONTHDAY=" + ",".join(map(str, range(1, 29)))), "more often than by the year"),
+    ],
+)
+def test_a_calendar_that_would_keep_alerts_waiting_is_refused(tmp_path, events, problem):
+    """Before the library reads it, which would take minutes or never end."""
+    assert problem in _named(tmp_path, events)
+
+
+def test_a_zone_of_the_calendar_may_change_its_clocks_twice_a_year(tmp_path):
+    """As Outlook writes it."""
+    zone = ZONE.format(rule="YEARLY;BYDAY=-1SU;BYMONTH=10")
+    shift = _shift("SUMMARY:Sato").replace("DTSTART:20261117T090000Z", "DTSTART;TZID=Ours:20261117T090000")
+    assert _named(tmp_path, zone + shift.replace("DTEND:", "DTEND;TZID=Ours:").replace("210000Z", "210000")) == "Sato"
 
 
 def test_shifts_by_the_hour_are_followed(made):

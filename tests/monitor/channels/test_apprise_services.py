@@ -7,13 +7,15 @@ import socket
 import sys
 from collections.abc import Iterator
 from email.message import EmailMessage
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from monitor.channels import Attachment, Attempt, DeliveryFailed, DeliverySucceeded, Mail
-from monitor.channels.apprise_services import ID_HEADER, deliver, understands
+from monitor.channels.apprise_services import ID_HEADER, deliver, problem
 from tests.monitor.alerts.receivers import answering, listening, trap
 
 MAIL = Mail("Data downtime", "one\ntwo", "<html><body><table><tr><td>three &amp; four</td></tr></table></body></html>")
@@ -168,9 +170,32 @@ def test_a_service_that_cannot_be_reached_is_a_failure() -> None:
 @pytest.mark.parametrize("url", ["", "nonsense", "nowhere://x", "slack://", "mailto://", "://", "json://"])
 def test_a_url_that_means_nothing_is_told(url: str) -> None:
     """A channel whose URL apprise does not know fails in words, without the URL."""
-    assert not understands(url)
+    assert problem(url) is not None
     said = why(deliver(url, MAIL, message_id="m"))
     assert said == "its Apprise URL is not valid; see the list of services in the Apprise documentation"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/?template={}",
+        "discord://111111111111111111/" + "a" * 64 + "?template={}",
+        "tgram://123456789:abcdefg_hijklmnop/12315544/?template={}",
+        "workflows://prod.example.org:443/643e69677d8b4a0b8a5b3c1d/0b1a2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3?template={}",
+        "fcm://project/device/?keyfile={}",
+        "vapid://ann@example.com/?keyfile={}",
+        "vapid://ann@example.com/?subfile={}",
+        "mailto://ann:pass@example.com?pgpprv={}",
+        "mailto://ann:pass@example.com?pgppub={}",
+    ],
+)
+@pytest.mark.parametrize("place", ["{file}", "file://{file}", "http://127.0.0.1:9/secret"])
+def test_no_address_names_a_file(url: str, place: str, tmp_path: Path) -> None:
+    """A file or other address, whose content would be sent or used, is refused when loaded and when sent."""
+    (tmp_path / "secret").write_text("hunter2")
+    address = url.format(quote(place.format(file=tmp_path / "secret"), safe=""))
+    assert "names a file" in str(problem(address))
+    assert "names a file" in why(deliver(address, MAIL, message_id="m"))
 
 
 def test_the_usual_services_are_understood() -> None:
@@ -181,7 +206,7 @@ def test_the_usual_services_are_understood() -> None:
         "workflows://prod.example.org:443/643e69677d8b4a0b8a5b3c1d/0b1a2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3",
         "mailtos://user:secret@example.org?to=team@example.org",
     ):
-        assert understands(url), url.partition(":")[0]
+        assert problem(url) is None, url.partition(":")[0]
 
 
 def test_apprise_is_imported_by_the_first_message_only() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.reporting.terminal_views.incident import incident_lines
-from monitor.summaries.incident import sheet_as_json
+from monitor.summaries.incident import IncidentSheet
 from monitor.triage.incident_editor import read_incident_detail
 from monitor.web.views.incidents import IncidentNumber, show_incident
 from store import WebRole
@@ -22,7 +22,7 @@ ADDRESSES = {
 
 def _json(desk):
     with desk.store.reading() as tx:
-        return sheet_as_json(desk.project, read_incident_detail(tx, 1), at(1))
+        return IncidentSheet.read(desk.project, read_incident_detail(tx, 1), at(1)).model_dump(mode="json")
 
 
 def _told(desk):

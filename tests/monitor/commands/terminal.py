@@ -14,6 +14,7 @@ import time_machine
 
 from monitor.cli import run
 from monitor.terminal.output import Invocation
+from store import open_store
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)  # 18:00 in Tokyo
 
@@ -124,8 +125,9 @@ class Terminal:
 
 
 def open_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Return a terminal in a folder with the configuration and the shop."""
+    """Return a terminal in a folder with the configuration, the shop and a store without rows."""
     terminal = Terminal(folder, capsys)
+    open_store(f"sqlite:///{folder / 'store.db'}").close()
     terminal.configure()
     terminal.sql(TABLES)
     return terminal

@@ -187,7 +187,6 @@ def test_the_log_has_warnings_that_are_no_incidents(terminal: Terminal) -> None:
 
 def test_on_call_shows_who_is_it_until_when(terminal: Terminal) -> None:
     """The person, the end of the shift and where messages go; a hole in the calendar has a reason and the fallback."""
-    pytest.importorskip("recurring_ical_events", reason="needs the extra [oncall]")
     assert "no channel asks a calendar" in terminal("alert", "on-call").out
     channels = '{a: {apprise: "json://localhost:9/"}, b: {apprise: "json://localhost:9/"}, duty: {on_call: %s}}'
     rota = "{calendar: duty.ics, people: {Sato: a}, fallback: b}"

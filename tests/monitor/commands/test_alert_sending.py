@@ -14,8 +14,9 @@ from tests.store.made import opened
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Return a terminal in an empty folder."""
+    """Return a terminal in a folder with an empty store."""
     monkeypatch.chdir(tmp_path)
+    open_store("sqlite:///store.db").close()
     return Terminal(tmp_path, capsys, NOW)
 
 

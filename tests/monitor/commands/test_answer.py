@@ -89,7 +89,7 @@ def test_an_epsilon_that_is_none_is_refused(asked: Terminal, epsilon: str, monke
         (("count", "customers", "--epsilon", "1", "--where", "sex = X"), "no declared value"),
         (("count", "customers", "--epsilon", "1", "--where", "sex < F"), "equal (=) or not"),
         (("count", "customers", "--epsilon", "1", "--where", "1=1; DROP TABLE customers"), "no declared domain"),
-        (("quantile", "customers", "amount", "--epsilon", "1", "--share", "1.5"), "less than or equal to 1"),
+        (("quantile", "customers", "amount", "--epsilon", "1", "--share", "1.5"), "expected at most 1"),
         (("quantile", "customers", "amount", "--epsilon", "1", "--step", "0.5"), "not a multiple of the grid"),
         (("count", "customers", "--epsilon", "1", "--request-id", ""), "the request id is not a name"),
     ],

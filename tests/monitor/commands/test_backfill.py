@@ -112,7 +112,7 @@ def test_what_has_no_past_is_unknown(history: Terminal) -> None:
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("UPDATE orders SET loaded = NULL WHERE id = 7", "1 rows have no load time"),
+        ("UPDATE orders SET loaded = NULL WHERE id = 7", "1 row has no load time"),
         ("UPDATE orders SET loaded = 'soon' WHERE id = 7", "not a valid timestamp"),
     ],
 )

@@ -114,9 +114,9 @@ def test_the_store_is_examined_as_a_whole(here: Path) -> None:
     """A store that is there is opened and compared with its events; one that is damaged is an error."""
     loaded = load(here / "tablewatch.yaml")
     open_store("sqlite:///store.db").close()
-    assert [one.verdict for one in examine_store(loaded) if isinstance(one, Finding)] == [FindingStatus.OK]
+    assert [one.verdict for one in examine_store(loaded, _NOW) if isinstance(one, Finding)] == [FindingStatus.OK]
     (here / "store.db").write_bytes(b"no database at all, but some text of more than one hundred bytes" * 20)
-    (finding,) = examine_store(loaded)
+    (finding,) = examine_store(loaded, _NOW)
     assert isinstance(finding, Finding)
     assert finding.verdict is FindingStatus.ERROR
 

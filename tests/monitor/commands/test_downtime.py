@@ -262,6 +262,16 @@ def test_what_was_reported_before_monitoring_counts(terminal: Terminal) -> None:
     assert "monitored     no checks ran in this period; these incidents were reported" in terminal(*words).out
 
 
+def test_an_incident_without_length_is_counted_where_it_occurred(terminal: Terminal) -> None:
+    """A window whose only incident ended as it began is known, also by table."""
+    at = "2026-08-01 01:00"
+    times = ("--occurred", at, "--detected", at, "--resolved", at)
+    terminal.json("incident", "open", "--table", "orders", "--title", "a", *times, "--as", "fixed")
+    value = terminal.json("downtime", "--from", "2026-08-01", "--to", "2026-08-03", "--by", "table")
+    assert (value["n"], value["n_occurred"], value["downtime_h"]) == (0, 1, 0.0)
+    assert _by(value, "n_occurred") == {"orders": 1}
+
+
 def test_where_nothing_could_be_evaluated_nothing_is_known(terminal: Terminal) -> None:
     """Checks that ran and saw nothing make no figure known; an incident that does not count changes nothing of that."""
     terminal.sql("DROP TABLE orders; DROP TABLE refunds")

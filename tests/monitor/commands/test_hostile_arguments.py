@@ -2,14 +2,18 @@
 
 The commands, their options and arguments are found by walking; `VALID` says how those are called that need words, and
 one that is missing there fails the test. Then each value of each is replaced by hostile ones, one at a time.
+`make soak` asks for a number of inputs over all commands: a sample of these, or all of them and pairs drawn by a seed.
 """
 
 import io
 import os
+import random
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,7 @@ import pytest
 from monitor.cli import _build_root, command_files, run
 from monitor.terminal.output import Invocation
 from tests.monitor.commands.terminal import CONFIG, open_terminal
+from tests.tiers import examples
 
 _MORE = """\
 releases:
@@ -104,6 +109,7 @@ VALID: dict[str, Sequence[str]] = {
     "simulate": ["--open-after", "2"],
     "silence add": ["--reason", "x", "--table", "orders", "--for", "1h"],
     "silence end": ["1"],
+    "store copy": ["--cancel"],
     "table show": ["orders"],
     "web login-link": ["--as", "mia"],
     "web token add": ["ci"],
@@ -121,11 +127,14 @@ HOSTILE = (
     "99999999999999999999999", "-1", "0", "nan", "-inf", "1e400", "0001-01-01", "0001-W01", "9999-W53",
     "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "2026-02-30", "", "x" * 70_000, "\udcff\udc00",
     "\u202eevil\x1b[31m", "/proc/x", "/dev/full", "folder", "pipe", "=", "a=inf", "99999999999999d", "1/0", "9" * 5000,
-    "%s", "..",
+    "%s", "..", "x" * 256,
 )  # fmt: skip
 _IMPOSSIBLE = ("x" * 70_000, "/proc/x", "/dev/full", "pipe", "people.csv")
 """Folders in which no demo can be built: to build one takes long."""
-_LONGEST_S = 60
+_LONGEST_S = 240
+WANTED = int(os.environ.get("TABLEWATCH_HOSTILE_INPUTS", "0"))
+"""How many inputs there are over all commands; 0: each value of each parameter once."""
+SEED = int(os.environ.get("TABLEWATCH_CRASH_SEED", "20261121"))
 
 
 def _leaves(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
@@ -185,6 +194,31 @@ def _cases(name: str, words: Sequence[str]) -> Iterator[list[str]]:
             yield [*given, f"{option}={value}"]
 
 
+@cache
+def _shares() -> dict[str, int]:
+    """Return how many of the wanted inputs each command gets: its share of the single ones."""
+    ends = list(accumulate(sum(1 for _ in _cases(name, VALID.get(name, ()))) for name in COMMANDS))
+    marks = [0, *(WANTED * end // ends[-1] for end in ends)]
+    return {name: end - start for name, (start, end) in zip(COMMANDS, pairwise(marks), strict=True)}
+
+
+def _inputs(name: str) -> Iterator[list[str]]:
+    """Yield single hostile values, in their order or as many as are wanted, then pairs of them."""
+    cases = list(_cases(name, VALID.get(name, ())))
+    share = _shares()[name] if WANTED else min(examples(len(cases)), len(cases))
+    dice = random.Random(f"{SEED} {name}")
+    yield from cases if share >= len(cases) else dice.sample(cases, share)
+    for _ in range(share - len(cases)):
+        first = dice.choice(cases)
+        pairs = [case for case in _cases(name, first) if _are_different(case)]
+        yield dice.choice(pairs or [first])
+
+
+def _are_different(words: Sequence[str]) -> bool:
+    options = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return len(options) == len(set(options))
+
+
 @pytest.fixture
 def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with everything that the valid calls name, and with a pipe that nobody writes to.
@@ -229,9 +263,14 @@ def test_every_command_that_needs_words_is_called_with_them() -> None:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_value_is_taken_for_a_bug(capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_no_value_is_taken_for_a_bug(
+    capsys: pytest.CaptureFixture[str], record_property: Callable[[str, object], None], name: str
+) -> None:
     """Exit code 70 is for bugs, and whatever is typed is none."""
-    for words in _cases(name, VALID.get(name, ())):
-        code = _left([*name.split(), *words])
-        assert code in {0, 1, 2, 3, 5}, words
+    codes = []
+    for words in _inputs(name):
+        codes.append((_left([*name.split(), *words]), words))
         capsys.readouterr()
+    record_property("inputs", len(codes))
+    record_property("exits of 70", sum(code == 70 for code, _ in codes))
+    assert [(code, words) for code, words in codes if code not in {0, 1, 2, 3, 5}] == []

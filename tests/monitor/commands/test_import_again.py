@@ -112,7 +112,8 @@ def test_a_file_without_ends_reopens_nothing(terminal: Terminal) -> None:
 
 def _facts(terminal: Terminal) -> Any:
     """Return an incident without its history."""
-    return {name: value for name, value in _show(terminal).items() if name not in {"events", "version", "as_of"}}
+    history = {"alerts", "as_of", "events", "last_change", "version"}
+    return {name: value for name, value in _show(terminal).items() if name not in history}
 
 
 def _settled(terminal: Terminal, rows: str, *, header: str = HEADER) -> None:

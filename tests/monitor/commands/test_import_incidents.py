@@ -117,7 +117,7 @@ REASONS = {
     4: "the table is not in the configuration; did you mean 'orders'?; --value table:THEIRS=OURS maps its name",
     5: "occurred is after detected; expected occurred first",
     6: "detected is after resolved; expected detected first",
-    7: "the value is not a valid time; expected 2026-11-11T10:10+09:00, '2026-11-11 10:10' or '2026/11/11 10:10'",
+    7: "the value is not a valid time; expected 2026-11-11T10:10+09:00, '2026-11-11 10:10', '2026/11/11 10:10' or",
     8: "detected is after now",
     9: "resolution: the value is not one of fixed, no-action, expected, false-positive, duplicate; --value resolution:",
     10: "no title; no detected; resolution without a resolved time",
@@ -200,6 +200,20 @@ def test_rows_that_do_not_say_how_they_ended(terminal: Terminal) -> None:
     said = terminal("import", "incidents", "tickets.csv")
     assert "note: without a resolution, imported as 'fixed': 1 row" in said.err
     assert _incidents(terminal)[0]["resolution"] == "fixed"
+
+
+@pytest.mark.parametrize(
+    ("column", "tables"), [("Labels", ["orders", "refunds"]), ("Labels#2", ["refunds"]), ("Labels#1", ["orders"])]
+)
+def test_a_repeated_column_can_be_mapped(terminal: Terminal, column: str, tables: list[str]) -> None:
+    """The first cell that is not empty counts, or that of the column that is numbered."""
+    rows = ",orders,,a,2026-11-11T10:00Z", ",,refunds,b,2026-11-11T11:00Z"
+    first = ["x", "Labels", "Labels", "title", "detected"]
+    lines = [row for row, table in zip(rows, ("orders", "refunds"), strict=True) if table in tables]
+    _write(terminal, "\n".join([",".join(first), *lines, ""]))
+    assert terminal.json("import", "incidents", "tickets.csv", "--map", f"{column}=table")["imported"] == len(tables)
+    listed = terminal.json("incident", "list")["incidents"]
+    assert sorted(incident["table"] for incident in listed) == tables
 
 
 def test_other_tables_need_a_word(terminal: Terminal) -> None:
@@ -327,7 +341,8 @@ def test_times_of_several_forms(terminal: Terminal) -> None:
 @pytest.mark.postgres
 def test_history_is_imported_into_postgresql(terminal: Terminal, postgres_url: str) -> None:
     """A team's store on PostgreSQL takes the same import, once, and the same verbs."""
-    psycopg = pytest.importorskip("psycopg")
+    import psycopg
+
     name = f"imported_{secrets.token_hex(6)}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")

@@ -77,12 +77,12 @@ WITHOUT_FIGURES = (
     "silence add --table orders --for 1h --reason planned",
     "budget show",
     "config show",
+    "incident ack 1",
+    "incident assign 1 desk",
 )
 WITH_FIGURES = (
     "incident list",
     "incident show 1",
-    "incident ack 1",
-    "incident assign 1 desk",
     "downtime",
     "table list",
     "table show orders",

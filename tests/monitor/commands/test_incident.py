@@ -434,3 +434,21 @@ def test_who_corrects_an_end_sees_whose_it_was(terminal: Terminal) -> None:
     assert terminal("incident", "resolve", "1", "--as", "fixed", "--by", "ann").out.count("resolved as") == 1
     ends = terminal("incident", "resolve", "1", "--as", "expected", "--by", "bob").out
     assert ends.index("resolved as fixed") < ends.index("by ann") < ends.index("by bob")
+
+
+def test_the_rows_are_selected(terminal: Terminal) -> None:
+    """The SELECT of an incident names columns and no value; where no row alone breaks a check, that is said."""
+    terminal.sql("INSERT INTO orders VALUES (2, NULL)")
+    sqls = terminal("check", "--show-sql", "--show-rows", "5")
+    number = next(
+        one["incident"] for one in terminal("check", "--format", "json").json["results"] if one["type"] == "not_null"
+    )
+    selected = terminal("incident", "show", str(number), "--sql")
+    assert 'WHERE "t0"."customer" IS NULL' in selected.out
+    assert selected.out.strip() in sqls.out
+    assert "bob" not in sqls.out
+    assert "rows are not shown" in sqls.err
+    assert terminal.json("incident", "show", str(number), "--sql")["sql"] == selected.out.strip()
+    logged = terminal.json(*OPEN, *OCCURRED)["id"]
+    refused = terminal("incident", "show", str(logged), "--sql")
+    assert (refused.code, "no rows to list" in refused.err) == (3, True)

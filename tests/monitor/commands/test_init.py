@@ -128,6 +128,30 @@ def test_what_cannot_be_read_is_left_out_and_told(here: Path, capsys: pytest.Cap
     assert "skipped: source 'void' has no tables" in capsys.readouterr().out
 
 
+def test_data_that_lies_further_down_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that is not looked into, and a database in a folder, are named with the option that adds them."""
+    names = ("in/a.csv", "in/of month/b.parquet", "in/of month/deep/c.csv", "in/day=1/x/d.csv", "in/.git/e.csv")
+    for name in (*names, "in/node_modules/f.csv", "in/empty/readme.txt", "lake/part-0.csv"):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text("id\n1\n", encoding="utf-8")
+    (here / "in" / "more.db").write_bytes((here / "shop.db").read_bytes())
+    assert _run("init", "--format", "json") == 0
+    database, folder = json.loads(capsys.readouterr().out)["left_out"]
+    assert database == "in/more.db: a database in a folder; add it by --source in/more.db"
+    assert folder.startswith(
+        "in/of month: 2 files of data, such as of month/b.parquet, below the folders that are searched; "
+    )
+    assert folder.endswith("add it by --source 'in/of month'")
+    assert _run("init", "--force", "--source", "in/more.db") == 0
+    capsys.readouterr()
+    (here / "shop.db").unlink()
+    (here / "in" / "a.csv").unlink()
+    (here / "in" / "day=1" / "x" / "d.csv").unlink()
+    (here / "lake" / "part-0.csv").unlink()
+    assert _run("init", "--force", "--format", "json") == 2
+    assert [one["code"] for one in json.loads(capsys.readouterr().out)["errors"]] == ["init.no_tables"] * 2
+
+
 def test_a_folder_of_nothing_that_can_be_read_is_not_evaluated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from monitor.cli import run
 from monitor.terminal.output import Invocation
 from sources import SourceSpec
-from tests.sources.lake import KINDS, lake, write
+from tests.sources.lake import LAKES, lake, write
 
 _SOURCES = {"delta": "lake", "iceberg": "iceberg+sqlite:///lake/lake.db"}
 
@@ -19,7 +19,7 @@ def _run(*words: str) -> int:
     return run(words, Invocation())
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=LAKES)
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Work in a folder beside two tables of a kind."""
     name = str(request.param)

@@ -22,6 +22,14 @@ def test_a_configuration_without_checks_is_no_success(terminal: Terminal, words:
     assert ("nothing to run" if words[0] == "run" else "so nothing was checked") in said.err
 
 
+def test_no_configuration_is_an_error_of_use(terminal: Terminal) -> None:
+    """For a pass and for the daemon alike."""
+    (terminal.folder / "tablewatch.yaml").unlink()
+    for words in (["check"], ["run"], ["run", "--once"]):
+        (error,) = terminal.refused(*words, code=ExitCode.USAGE)
+        assert error["code"] == "config.not_found"
+
+
 def test_an_empty_configuration_is_no_success(terminal: Terminal) -> None:
     """Without any table."""
     (terminal.folder / "tablewatch.yaml").write_text(f"{_NONE}tables: []\n", encoding="utf-8")

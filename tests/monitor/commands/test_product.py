@@ -35,7 +35,7 @@ def test_products_are_listed_with_what_needs_somebody_first(terminal: Terminal) 
     assert (whole["product"], whole["tables"], whole["health"]) == ("sales-pack", ["orders", "refunds"], "healthy")
     assert whole["downtime_h"] == 13.0
     assert whole["promises"]["error_budget"]["verdict"] == "broken"
-    assert (sums["health"], sums["downtime_h"], sums["promises"]) == ("not-yet-checked", None, None)
+    assert (sums["health"], sums["downtime_h"], sums["promises"]) == ("not-monitored", None, None)
     lines = [line.split()[0] for line in terminal("product", "list").out.splitlines()]
     assert lines == ["product", "sums", "sales-pack"]
 

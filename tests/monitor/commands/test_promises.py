@@ -5,9 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from checks.freshness import Freshness
+from checks.not_null import NotNull
 from checks.volume import Volume
 from incidents import Incident, Resolution, State
-from monitor.summaries.promises import promise_of
+from monitor.summaries.promises import LearnedPower, promise_of
 from store import open_store
 from tests.monitor.commands.terminal import NOW, Terminal
 
@@ -87,3 +89,39 @@ def test_the_weekly_report_shows_promises(terminal: Terminal) -> None:
         (promise,) = terminal("report", "weekly", "--format", "json").json["coverage"]["promises"]
     assert "False alarms of orders.today: promised 1 per 90d, seen at most 0." in text
     assert (promise["check_id"], promise["promised"], promise["seen"]) == ("orders.today", "1 per 90d", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("check", "power", "says"),
+    [
+        (
+            Volume(min=1),
+            LearnedPower(None, 200.0, 30.0, 50.0),
+            "a loss of 30 (15% of the usual value), an excess of 50",
+        ),
+        (Volume(min=1), LearnedPower(None, 200.0, None, 50.0), "a loss of none"),
+        (NotNull(columns=["a"]), LearnedPower("a", 0.01, None, 0.02), "orders.x (a): the smallest change"),
+        (NotNull(columns=["a"]), LearnedPower("a", 0.01, None, 0.02), "an excess of 2.0%"),
+        (Freshness(column="at", max_age="1d"), LearnedPower(None, 3600.0, None, 7200.0), "an excess of 2 h"),
+    ],
+)
+def test_the_power_is_a_sentence(check, power, says) -> None:
+    """The smallest loss and excess are in the unit of the check, with the share of what is usual of a number."""
+    assert says in str(power.message(check, "orders.x"))
+
+
+def test_the_power_is_shown_beside_the_promise(terminal: Terminal) -> None:
+    """`table show` and its JSON say what a learned limit would detect, once there is one."""
+    old = "      - {type: not_null, columns: [customer]}\n"
+    new = "      - {id: today, type: volume, limits: {learned: {false_alarms: 1 per 1d}}}\n"
+    terminal.configure(**{old: new})
+    for day in range(14):
+        with terminal.at(NOW + day * DAY):
+            terminal("check", "orders")
+    checks = {one["check_id"]: one["promise"] for one in terminal.json("table", "show", "orders")["check_results"]}
+    (power,) = checks["orders.today"]["power"]
+    assert power["column"] is None
+    assert power["loss"] is not None
+    assert "the smallest change detected with a chance of one half" in " ".join(
+        terminal("table", "show", "orders").out.split()
+    )

@@ -37,6 +37,14 @@ def shop(terminal: Terminal) -> Terminal:
     return terminal
 
 
+@pytest.fixture
+def survey(shop: Terminal) -> Terminal:
+    """Return the same, with intervals of four years, so that a remedy leaves more than it erases."""
+    text = CONFIG.replace("{type: flat}", "{type: intervals, widths: [4]}")
+    (shop.folder / "tablewatch.yaml").write_text(text, encoding="utf-8")
+    return shop
+
+
 def give_out(shop: Terminal) -> None:
     """Approve the release, and export it."""
     said = shop("release", "approve", "survey", "--remedy", "generalise", "--by", "desk", "--note", "<b>ticket</b> 1")
@@ -105,23 +113,23 @@ def test_what_cannot_be_recorded_is_refused(shop: Terminal) -> None:
     assert "expected one of .html, .htm, .json" in said.err
 
 
-def test_remedies_are_compared_on_a_page(shop: Terminal) -> None:
+def test_remedies_are_compared_on_a_page(survey: Terminal) -> None:
     """Beside what is printed; no value of the table, and no label of one, is in it."""
-    said = shop("release", "compare", "survey", "--html", "remedies.html", "--locale", "ja")
+    said = survey("release", "compare", "survey", "--html", "remedies.html", "--locale", "ja")
     assert said.code == 0, said.err
     assert "RECOMMENDED" in said.out
     assert "next: tablewatch release approve survey --remedy generalise --by WHO --note WHY" in said.out
     assert "reproduce: tablewatch remedy generalise" in said.out
-    page = (shop.folder / "remedies.html").read_text(encoding="utf-8")
+    page = (survey.folder / "remedies.html").read_text(encoding="utf-8")
     assert '<html lang="ja">' in page
     assert 'href="#way-1"' in page
     assert "secret" not in page
 
 
-def test_commands_are_printed_as_they_are_typed_here(shop: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_are_printed_as_they_are_typed_here(survey: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever named a configuration can paste what is printed."""
-    (shop.folder / "else where").mkdir()
-    monkeypatch.chdir(shop.folder / "else where")
-    said = shop("-c", "../tablewatch.yaml", "release", "compare", "survey", "--sample", "50")
+    (survey.folder / "else where").mkdir()
+    monkeypatch.chdir(survey.folder / "else where")
+    said = survey("-c", "../tablewatch.yaml", "release", "compare", "survey", "--sample", "50")
     assert "next: tablewatch -c ../tablewatch.yaml release approve survey" in said.out
     assert "reproduce: tablewatch -c ../tablewatch.yaml remedy" in said.out

@@ -162,6 +162,7 @@ def _rows_of(path: str) -> list[tuple[Any, ...]]:
     return sorted(duckdb.sql(f"SELECT id::INT, {columns} FROM {source}").fetchall(), key=lambda row: row[0])
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 @pytest.mark.parametrize(
     "words",
@@ -201,6 +202,7 @@ def test_an_engine_has_the_same_lattice(engine: Engine, capsys: pytest.CaptureFi
     assert found["holding"] > found["minimal"] > 0
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 @pytest.mark.parametrize("limit", ["weight=0.9", "weight=0.9:ordered", "pay=0.9:ordered", "ill=0.9", "joined=0.9"])
 def test_sensitive_values_are_found_again(

@@ -76,6 +76,7 @@ def _check_random(numbers: Sequence[int]) -> None:
     assert stats.spearmanr(order[1:], order[:-1]).pvalue > RARE
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("name", list(REMEDIES))
 @pytest.mark.parametrize(("given", "end"), [("csv", "csv"), ("csv", "parquet"), ("parquet", "csv")])
 def test_the_order_of_the_input_is_not_in_the_output(
@@ -139,6 +140,7 @@ def test_no_cell_of_an_output_runs_in_a_spreadsheet(name: str, end: str, capsys:
         assert {row["note"] for row in csv.DictReader(opened)} == set(LEAVE)
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("column", ["=1+1", "@sum", "\u3000-x", "a;=b"])
 @pytest.mark.parametrize("name", list(REMEDIES))
 def test_no_column_is_called_like_a_formula_in_csv(

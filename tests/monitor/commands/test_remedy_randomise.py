@@ -254,7 +254,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, said: str, capsys: pyt
         (("--epsilon", "1", "--domain", "sex=F,"), ["--domain 'sex=F,': an empty value"]),
         (("--epsilon", "1", "--domain", "sex=F,F"), ["--domain 'sex=F,F': 'values' names a value twice"]),
         (("--epsilon", "1", "--domain", "born=9..1"), ["--domain 'born=9..1': 'range' is a smaller and"]),
-        (("--epsilon", "1", "--domain", "born=1..9:0"), ["--domain 'born=1..9:0': input should be greater"]),
+        (("--epsilon", "1", "--domain", "born=1..9:0"), ["--domain 'born=1..9:0': expected at least"]),
         (("--epsilon", "1", "--domain", "sex=F,M", "--domain", "sex=F,M"), ["--domain names 'sex' twice"]),
         (("--epsilon", "1", *DOMAINS, "--other", "born=2010"), ["--other 'born=2010': the domain of 'born' has no"]),
         (("--epsilon", "1", *DOMAINS, "--other", "sex=X"), ["--other 'sex=X': expected a column with a domain, once"]),
@@ -275,7 +275,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, said: str, capsys: pyt
         ((*DOMAINS, "--retention", "nan"), ["retention: nan is not a probability of at least 0 and below 1"]),
         ((*DOMAINS, "--retention", "sex=1"), ["retention: 1 is not a probability of at least 0 and below 1"]),
         ((*DOMAINS, "--retention", "sex=0.5"), ["'retention' is missing columns: born"]),
-        ((*DOMAINS, "--epsilon", "1", "--rows-per-unit", "0"), ["rows_per_unit: input should be greater than or"]),
+        ((*DOMAINS, "--epsilon", "1", "--rows-per-unit", "0"), ["rows_per_unit: expected at least"]),
     ],
 )
 def test_wrong_usage_is_told_and_leaves_nothing(

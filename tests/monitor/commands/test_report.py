@@ -9,8 +9,9 @@ from monitor.cli import run
 from monitor.clock import SystemClock
 from monitor.reporting.period import Week
 from monitor.terminal.output import Invocation
+from store import open_store
 from tests.monitor.commands.terminal import Terminal
-from tests.monitor.reporting.test_browser import CHROMIUM
+from tests.needs import chromium
 
 CONFIG = """\
 version: 1
@@ -30,6 +31,7 @@ def here(tmp_path, monkeypatch):
     """Work in a folder with a configuration and an empty store."""
     (tmp_path / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    open_store("sqlite:///store.db").close()
     return tmp_path
 
 
@@ -107,10 +109,9 @@ def browser_that(folder, monkeypatch, *lines):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not CHROMIUM.is_file(), reason="Chromium is not installed")
 def test_a_pdf_is_the_page_printed_by_the_browser(capsys, here, monkeypatch):
     """A4, with its text; standard output stays empty, and a file that exists is not replaced unasked."""
-    monkeypatch.setenv("TABLEWATCH_CHROMIUM", str(CHROMIUM))
+    monkeypatch.setenv("TABLEWATCH_CHROMIUM", str(chromium()))
     code, said = weekly(capsys, "--out", "r.pdf", "--locale", "en")
     assert (code, said.out, said.err) == (0, "", "wrote r.pdf\n")
     content = (here / "r.pdf").read_bytes()
@@ -156,6 +157,19 @@ def test_without_a_browser_it_says_what_to_install(capsys, here, monkeypatch):
     assert "none is installed" in said.err
     monkeypatch.setenv("TABLEWATCH_CHROMIUM", "absent-browser")
     assert "absent-browser, which cannot be run" in " ".join(weekly(capsys, "--out", "r.pdf")[1].err.split())
+
+
+def test_the_first_report_of_a_young_store_names_the_current_week(terminal: Terminal) -> None:
+    """A week before the first check is empty: the command says why, and how to see what was found since."""
+    assert terminal("check").code == 0
+    empty = terminal("report", "weekly", "--format", "json")
+    assert empty.err == (
+        "note: the first check ran after week 2026-W46; '--week current' reports what was found since\n"
+    )
+    current = terminal("report", "weekly", "--week", "current", "--format", "json")
+    assert (current.err, current.json["week"]) == ("", "2026-W47")
+    assert terminal("report", "monthly", "--month", "current", "--format", "json").json["month"] == "2026-11"
+    assert "'--quarter current'" in terminal("report", "quarterly").err
 
 
 def test_json(capsys):

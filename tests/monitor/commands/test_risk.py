@@ -81,6 +81,7 @@ def test_parquet_and_globs(here: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert _value("part-*.parquet", "-q", "zip", capsys=capsys)["results"][0]["observed"]["rows"] == 12
 
 
+@pytest.mark.disclosure
 def test_all_measures_together(capsys: pytest.CaptureFixture[str]) -> None:
     """Sensitive columns and a sampling fraction add theirs; the worst comes first."""
     value = _value(
@@ -210,6 +211,38 @@ def test_suggest_reads_words(here: Path, capsys: pytest.CaptureFixture[str], col
     assert found["suggestion"] == suggestion
 
 
+def test_suggest_looks_at_content(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns without a telling name are recognised by their values, none of which is printed."""
+    rows = [
+        f"ann{number}@example.org,41111111111111{'11' if number % 2 else '29'},192.0.2.{number % 250},"
+        f"090-1234-{5000 + number},she called Mr Miller about order {number},{number % 2},Tokyo"
+        for number in range(300)
+    ]
+    text = "\n".join(["a,b,c,d,note,store_id,name", *rows])
+    (here / "content.csv").write_text(text, encoding="utf-8")
+    code, out, err = _risk("suggest", "content.csv", "--format", "json", capsys=capsys)
+    assert code == 0
+    columns = {item["column"]: item for item in json.loads(out)["columns"]}
+    kinds = {name: item["content"] and item["content"]["kind"] for name, item in columns.items()}
+    assert kinds == {
+        "a": "email",
+        "b": "card",
+        "c": "ip",
+        "d": "phone",
+        "note": "named_text",
+        "store_id": None,
+        "name": None,
+    }
+    assert {columns[name]["suggestion"] for name in ("a", "b", "c", "d", "note")} == {"direct-identifier"}
+    assert columns["store_id"]["suggestion"] != "direct-identifier"
+    assert columns["store_id"]["why"] == "2 values in 300 rows, too few for what it is called"
+    assert columns["name"]["suggestion"] == "other"
+    assert columns["a"]["why"] == "100% of 300 sampled rows: e-mail addresses"
+    _, shown, _ = _risk("suggest", "content.csv", capsys=capsys)
+    for value in ("ann1", "4111", "192.0.2", "090-1234", "Miller", "Tokyo"):
+        assert value not in out + err + shown
+
+
 def test_linkage_of_two_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The voter list attack, with columns that are called otherwise there."""
     (here / "sub").mkdir()
@@ -256,7 +289,7 @@ def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[
         (("nope.csv", "-q", "a"), 2, "there is no such file"),
         (("people.csv", "-q", "sexx"), 2, "column 'sexx' not found; did you mean 'sex'"),
         (("people.csv", "-q", "sex,born,sex"), 2, "quasi_identifiers: each column once; seen twice: sex"),
-        (("people.csv", "-q", "sex", "--k", "1"), 2, "k: input should be greater than or equal to 2"),
+        (("people.csv", "-q", "sex", "--k", "1"), 2, "k: expected at least 2"),
         (("suggest", "nope"), 2, "neither a configured table nor a file"),
         (("linkage", "people.csv", "nope.csv", "--on", "sex"), 2, "there is no such file"),
         (("linkage", "people.csv", "people.csv", "--on", ","), 2, "no shared column is named"),
@@ -414,6 +447,7 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(
     assert terminal(*("orders" if word == "FILE" else word for word in words)).code == ExitCode.NOT_EVALUATED
 
 
+@pytest.mark.disclosure
 def test_a_model_that_settles_nothing_hides_no_risk(terminal: Terminal) -> None:
     """A population model that cannot be fitted is told beside what was measured, and does not take its place."""
     rows = "".join(f"{number},{number}\n" for number in range(8))

@@ -21,20 +21,21 @@ def _health(value: Any) -> dict[str, str]:
 
 
 def test_before_the_first_check_nothing_is_known(terminal: Terminal) -> None:
-    """A table that was never looked at is not healthy, and neither is one without checks."""
+    """A table that was never looked at is not healthy, and one without checks is not monitored."""
     value = terminal.json("status")
     assert value["schema"] == "tablewatch.status/1"
-    assert set(_health(value).values()) == {"not-yet-checked"}
+    assert _health(value) == {"orders": "not-yet-checked", "refunds": "not-yet-checked", "totals": "not-monitored"}
     assert value["summary"] == {
         "degraded": 0,
         "unknown": 0,
         "warning": 0,
-        "not-yet-checked": 3,
+        "not-yet-checked": 2,
+        "not-monitored": 1,
         "healthy": 0,
         "total": 3,
     }
     assert (value["last_run_at"], value["last_run_age_s"]) == (None, None)
-    assert "test-shop  3 tables: 3 not-yet-checked" in terminal("status").out
+    assert "test-shop  3 tables: 2 not-yet-checked, 1 not-monitored" in terminal("status").out
 
 
 def test_health_is_the_worst_of_the_checks(terminal: Terminal) -> None:
@@ -44,14 +45,14 @@ def test_health_is_the_worst_of_the_checks(terminal: Terminal) -> None:
     with terminal.at(NOW + timedelta(minutes=30)):
         value = terminal.json("status")
         said = terminal("status")
-    assert _health(value) == {"orders": "degraded", "refunds": "healthy", "totals": "not-yet-checked"}
+    assert _health(value) == {"orders": "degraded", "refunds": "healthy", "totals": "not-monitored"}
     orders = value["tables"][0]
     assert (orders["domain"], orders["owner"], orders["tier"]) == ("sales", "crew", "gold")
     assert orders["checks"] == {"pass": 1, "warn": 0, "fail": 1, "unknown": 0, "not_yet_checked": 0, "total": 2}
     assert (orders["last_run_age_s"], value["last_run_age_s"]) == (1800.0, 1800.0)
     assert (orders["open_incidents"], value["open_incidents"]) == ([1], 1)
     assert said.code == 0
-    assert "orders   degraded         1 pass, 1 fail  30 min ago  #1    crew" in said.out
+    assert "orders   degraded       1 pass, 1 fail  30 min ago  #1    crew" in said.out
 
 
 def test_what_is_open_on_a_table_that_was_taken_out_is_shown(terminal: Terminal) -> None:
@@ -341,6 +342,7 @@ def test_what_the_daemon_goes_on_with_is_shown(terminal: Terminal) -> None:
 
 def test_without_a_store_only_the_errors_are_shown(terminal: Terminal) -> None:
     """A file with errors and no store to look into is refused as before, and no store is made."""
+    (terminal.folder / "store.db").unlink()
     terminal.configure(**{"    tier: gold\n": "    teir: gold\n"})
     said = terminal("status")
     assert (said.code, said.out) == (2, "")

@@ -26,7 +26,7 @@ def test_the_list_is_the_catalogue(terminal: Terminal) -> None:
         "currency": "JPY",
     }
     assert refunds["downtime"]["to_date"] == {"n": 0, "downtime_h": 0.0, "cost": 0}
-    assert (totals["owner"], totals["checks"]["total"], totals["health"]) == (None, 0, "not-yet-checked")
+    assert (totals["owner"], totals["checks"]["total"], totals["health"]) == (None, 0, "not-monitored")
     lines = terminal("table", "list").out.splitlines()
     assert lines[0].split() == [
         "table",

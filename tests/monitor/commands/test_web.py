@@ -2,14 +2,12 @@
 
 import io
 import json
+import socket
 import sys
 
 import pytest
 
 from tests.monitor.commands.terminal import Terminal
-
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-pytest.importorskip("argon2", reason="the extra [web] is not installed")
 
 
 def test_a_link_is_printed(terminal: Terminal) -> None:
@@ -91,3 +89,25 @@ def test_serve_prints_a_link_for_the_address_it_listens_on(terminal: Terminal, m
     assert done.out.startswith("http://127.0.0.1:")
     assert ":8737" not in done.out
     assert terminal("serve", "--port", "0", "--as", "a b").code == 2
+
+
+def test_a_link_names_the_port_of_the_server_that_runs(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second server changes nothing; without one it is the configured address."""
+    from monitor.web import server
+
+    links: list[str] = []
+
+    def serve(application: object, listener: socket.socket) -> None:
+        del application
+        links.append(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        if len(links) == 1:
+            assert terminal("serve", "--port", "0").code == 0
+        links.append(terminal("web", "login-link", "--as", "mia").out)
+
+    monkeypatch.setattr(server, "serve", serve)
+    assert terminal("serve", "--port", "0").code == 0
+    first, second, of_second, of_first = links
+    assert second != first
+    assert of_first.startswith(first)
+    assert of_second.startswith(first)
+    assert terminal("web", "login-link", "--as", "mia").out.startswith("http://127.0.0.1:8737/")

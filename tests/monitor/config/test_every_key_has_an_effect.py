@@ -30,7 +30,11 @@ EFFECTS = tuple(effect for area in AREAS for effect in area.entries())
 SHOWN = {*(effect.key for effect in EFFECTS), *(shown.key for shown in ELSEWHERE), *LABELS}
 
 
-@pytest.mark.parametrize("effect", EFFECTS, ids=str)
+@pytest.mark.parametrize(
+    "effect",
+    [pytest.param(effect, marks=[getattr(pytest.mark, name) for name in effect.needs]) for effect in EFFECTS],
+    ids=str,
+)
 def test_two_values_of_a_key_differ_in_what_is_observed(effect: Effect) -> None:
     """A key that changes nothing would be documented in vain."""
     first, second = effect.observations()

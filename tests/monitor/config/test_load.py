@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from monitor.config import ConfigError, find, load
+from monitor.config import Config, ConfigError, Table, find, load
+from monitor.terminal.problem import Stop
+from sources import path_in_url
 from tests.monitor.config.conftest import Load, Problems
 
 
@@ -15,7 +17,7 @@ def test_a_small_configuration_is_loaded(load_text: Load, small: str) -> None:
     (table,) = loaded.config.tables
     (check,) = table.checks
     assert (table.name, table.check_id(check), check.type) == ("orders", "orders.not-null", "not_null")
-    assert loaded.config.storage.url == "sqlite:///tablewatch.db"
+    assert loaded.config.storage.url == f"sqlite:///{path_in_url(str(loaded.path.parent.resolve()))}/tablewatch.db"
     assert loaded.config.owner_of(table) == "crew"
     assert loaded.notes == ()
     assert [path.name for path in loaded.files] == ["tablewatch.yaml"]
@@ -47,6 +49,37 @@ def test_yaml_traps_reach_the_model_as_text(load_text: Load, small: str) -> None
     text = small + "cost: {valid_from: 2026-10-01, tiers: {gold: {per_hour: 0.1}}}\n"
     cost = load_text(text).config.cost
     assert (str(cost.valid_from), str(cost.tiers["gold"].per_hour)) == ("2026-10-01", "0.1")
+
+
+_SQL = (
+    "\n      - type: sql\n        id: bad\n        query: {}\n      - type: volume\n        min: 1\n        where: {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        (">\n          SELECT id FROM t -- bad\n          WHERE n > 1", True),
+        (">-\n          SELECT id FROM t # bad\n          WHERE n > 1", True),
+        ("SELECT id FROM t -- bad\n          WHERE n > 1", True),
+        ("'SELECT id FROM t -- bad\n          WHERE n > 1'", True),
+        ("|\n          SELECT id FROM t -- bad\n          WHERE n > 1", False),
+        (">\n          SELECT id FROM t WHERE n > 1 -- bad", False),
+        (">\n          SELECT id FROM t /* bad -- */\n          WHERE s = 'a -- b'", False),
+        ("SELECT id FROM t WHERE n > 1 -- bad", False),
+    ],
+)
+def test_a_comment_in_sql_of_joined_lines_is_refused(
+    load_text: Load, problems_of: Problems, small: str, query: str, refused: bool
+) -> None:
+    """It would hide the SQL of the lines after it; the place and the way to write it are named."""
+    for text in (small + _SQL.format(query, "n > 1"), small + _SQL.format("SELECT 1 AS n", query)):
+        if not refused:
+            load_text(text)
+            continue
+        (problem,) = problems_of(text)
+        key = "query" if "query: " + query in text else "where"
+        assert (problem.code, problem.hint) == ("config.sql", f"write '{key}: |', which keeps the lines")
 
 
 # --- where it is ------------------------------------------------------------------------------------------------------
@@ -219,3 +252,51 @@ def test_the_shop_example_is_loaded(examples: Path) -> None:
     assert [note.message.split(":")[0] for note in loaded.notes] == [
         "owner 'crm-data' gets no alerts on slack-crm",
     ]
+
+
+_MORE = """
+products: {sold: {tables: [orders], consumers: [board]}}
+slo: {orders: {ttd: 1h}}
+web: {listen: "127.0.0.1:8700"}
+releases:
+  survey:
+    table: orders
+    columns: {id: direct-identifier, age: quasi-identifier}
+    limits: {k: 5}
+    hierarchies: {age: {type: intervals, widths: [5]}}
+    remedies: [{remedy: suppress}]
+"""
+
+
+def test_late_sections_are_as_if_they_were_read_at_once(tmp_path: Path, small: str) -> None:
+    """Each field, of the configuration and of its tables, has the value it has when all is read; so has the rest."""
+    path = tmp_path / "tablewatch.yaml"
+    path.write_text(small + _MORE, encoding="utf-8")
+    whole, late = load(path), load(path, lazily=True)
+    assert not {"releases", "web"} & late.config.__dict__.keys()
+    copy = late.config.model_copy(update={"project": "other"})
+    assert copy.releases == whole.config.releases
+    (table,) = late.config.tables
+    assert [check.name for check in table.checks] == ["not-null", "survey-classification", "survey-k-anonymity"]
+    assert [name for name in Table.model_fields if getattr(table, name) != getattr(whole.config.tables[0], name)] == []
+    assert [name for name in Config.model_fields if getattr(late.config, name) != getattr(whole.config, name)] == []
+    assert late.config == whole.config
+    assert late.config.products_of("orders") == ("sold",)
+    assert (late.digest, late.notes, late.read_beside) == (whole.digest, whole.notes, whole.read_beside)
+    assert late.check_places() == whole.check_places()
+    assert not hasattr(late.config, "no_such_field")
+
+
+def test_errors_of_late_sections_are_told_when_one_is_used(tmp_path: Path, small: str) -> None:
+    """All at once, each time one is used; what was read before stays."""
+    path = tmp_path / "tablewatch.yaml"
+    path.write_text(f"{small}{_MORE}daemon: {{workers: none}}\n".replace(":8700", ""), encoding="utf-8")
+    late = load(path, lazily=True)
+    with pytest.raises(ConfigError) as refused:
+        load(path)
+    assert len(refused.value.problems) == 2
+    for use in (lambda: late.config.releases, lambda: late.config.tables[0].checks, lambda: late.digest):
+        with pytest.raises(Stop) as stop:
+            use()
+        assert stop.value.problems == refused.value.problems
+    assert late.config.table("orders") is not None

@@ -119,6 +119,7 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
         ("approvers: [somebody]", "somebody"),
         ("analyses: {mean: ''}", "analyses"),
         ("personkey: id", "did you mean 'person_key'"),
+        ("remedies: [{remedy: randomise, epsilon: 1, domains: {sex: [F, M]}}]", "unknown key 'domains'"),
         ("limits: {epsilon: 0}", "'epsilon': the privacy loss '0' is not above 0"),
     ],
 )

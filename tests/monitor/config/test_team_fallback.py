@@ -367,7 +367,7 @@ def test_every_rule_on_names_of_tables_and_channels_has_its_place_where_they_may
                     uses[function.name] += 1
     assert uses == {
         "_tables": 1,
-        "_ownership": 1,
+        "_channels": 1,
         "_alerts": 6,
         "_cost": 1,
         "_releases": 1,

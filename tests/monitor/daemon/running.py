@@ -167,4 +167,5 @@ def _parent(pid: int) -> int | None:
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return os.environ | {"PYTHONPATH": path, "NO_COLOR": "1"}

@@ -1,5 +1,6 @@
 """A changed configuration is taken over as a whole; what the store was too busy for is done later."""
 
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -10,9 +11,10 @@ from monitor.alerts.operational import Operation
 from monitor.config.project import Project
 from monitor.config.team_fallback import load_apart
 from monitor.daemon import config_reload as module
-from monitor.daemon.config_reload import ConfigWatch, Reloader, unwatched
+from monitor.daemon.config_reload import ConfigWatch, Reloader, rehearse, unwatched
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence
+from monitor.daemon.timetable import Timetable
 from monitor.scan.recorder import retire
 from store import IncidentFilter, StoreBusy
 from tests.monitor.daemon.plant import Plant
@@ -191,3 +193,56 @@ def test_a_new_file_of_a_team_is_noticed(plant):
     )
     assert [watch.has_changed() for _ in range(3)] == [False, True, False]
     assert [table.name for table in watch.reload().config.tables] == ["orders", "shop.orders", "shop.more"]
+
+
+def _fail_for(monkeypatch, table):
+    """Have the daemon fail, by an error of its own, whenever it plans a table."""
+    planned = Timetable.first
+
+    def fail(timetable, now):
+        if timetable.table == table:
+            raise ZeroDivisionError("4711")
+        return planned(timetable, now)
+
+    monkeypatch.setattr(Timetable, "first", fail)
+
+
+def test_an_error_of_ours_refuses_the_file_and_the_daemon_goes_on(plant, monkeypatch):
+    """Whatever a changed file provokes is a refusal with a report; what is right again is used."""
+    reloader = _reloader(plant)
+    _fail_for(monkeypatch, "more")
+    plant.configure({"orders": "every 15m", "more": "every 1h"})
+    reloader.reload()
+    error = reloader._presence.config_error
+    assert "internal error (ZeroDivisionError) while it was adopted" in error
+    report = Path(error.partition(" is in ")[2].partition(";")[0].strip())
+    assert "in fail" in report.read_text(encoding="utf-8")
+    assert "4711" not in report.read_text(encoding="utf-8")
+    assert [table.name for table in reloader.project.config.tables] == ["orders"]
+    plant.configure({"orders": "every 15m", "other": "every 1h"})
+    reloader.reload()
+    assert reloader._presence.config_error is None
+    assert [table.name for table in reloader.project.config.tables] == ["orders", "other"]
+
+
+def test_an_error_of_ours_in_a_file_of_a_team_is_the_teams(plant, monkeypatch):
+    """At the start such a team is left out, at a reload it keeps its files; all others are monitored."""
+    _write_team(plant, "{type: volume, min: 1}")
+    use = partial(rehearse, clock=plant.clock)
+    path = plant.folder / "tablewatch.yaml"
+    before = load_apart(path, use=use)
+    assert [table.name for table in before.config.tables] == ["orders", "shop.orders"]
+    _fail_for(monkeypatch, "shop.orders")
+    loaded = load_apart(path, use=use)
+    assert [table.name for table in loaded.config.tables] == ["orders"]
+    assert loaded.left_out == {"shop"}
+    assert "internal error (ZeroDivisionError) while it was read" in loaded.apart["shop"]
+    monkeypatch.undo()
+    (plant.folder / "shop" / "a.yaml").write_text(TABLE.replace("CHECK", "{type: volume}"), encoding="utf-8")
+    _fail_for(monkeypatch, "shop.more")
+    text = TABLE.replace("shop.orders", "shop.more").replace("CHECK", "{type: volume, min: 1}")
+    (plant.folder / "shop" / "b.yaml").write_text(text, encoding="utf-8")
+    loaded = load_apart(path, before, use=use)
+    assert [table.name for table in loaded.config.tables] == ["orders", "shop.orders"]
+    assert list(loaded.apart) == ["shop"]
+    assert not loaded.left_out

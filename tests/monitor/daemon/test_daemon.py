@@ -270,7 +270,7 @@ def test_tables_without_a_schedule_are_told(place):
     assert "no table has a schedule" in ended.stderr
 
 
-@pytest.mark.parametrize("name", ["store.db", "store.db.lock"])
+@pytest.mark.parametrize("name", ["store.db", "store.db.lock", "store.db-shm"])
 def test_a_store_that_is_taken_away_ends_it(place, name):
     """It does not go on writing into a file that nobody will find, nor without its lock."""
     with place.daemon() as daemon:
@@ -318,3 +318,91 @@ def test_no_job_is_pickled_anywhere(place):
     code = "import sys; import monitor.daemon.daemon; print('apscheduler.jobstores.sqlalchemy' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
+
+
+_INCIDENTS = "SELECT count(*) FROM incident WHERE table_name = 'orders'"
+
+
+def test_a_log_that_is_taken_away_loses_nothing(place):
+    """It ends within seconds and saves what the log held; meanwhile no other command writes into another log."""
+    place.configure(ORDERS.replace("every 1s", "every 1h"))
+    with place.daemon() as daemon:
+        until(lambda: place.number(_RUNS), "a look")
+        daemon.says("watching")
+        daemon.process.send_signal(signal.SIGSTOP)  # so that the command comes before it notices
+        assert place.command("incident", "open", "--table", "orders", "--title", "x").returncode == 0
+        (place.folder / "store.db-wal").unlink()
+        refused = place.command("incident", "open", "--table", "orders", "--title", "y")
+        assert refused.returncode == 3
+        assert "was deleted or replaced while the daemon" in " ".join(refused.stderr.split())
+        daemon.process.send_signal(signal.SIGCONT)
+        assert daemon.ends() == 3
+        assert "store.db-wal was deleted or replaced" in daemon.says("daemon stopping: ")
+    assert (place.number(_RUNS), place.number(_INCIDENTS)) == (1, 1)
+    assert "intact" in place.command("doctor").stdout
+
+
+def _known_runs(file):
+    return json.loads(file.read_text())["run"] if file.exists() else 0
+
+
+def test_what_was_lost_with_a_log_is_told(place):
+    """After a kill, what was in a deleted log is gone; doctor and the next daemon say so, not that all is well."""
+    place.configure(ORDERS.replace("every 1s", "every 1h"))
+    with place.daemon() as daemon:
+        until(lambda: place.number(_RUNS), "a look")
+        until(lambda: _known_runs(place.folder / "store.db.last"), "what is known")
+        (place.folder / "store.db-wal").unlink()
+        (place.folder / "store.db-shm").unlink()
+        daemon.kill()
+    told = place.command("doctor")
+    assert told.returncode == 1
+    assert "intact" not in told.stdout
+    assert "is lost" in " ".join(told.stdout.split())
+    with place.daemon() as daemon:
+        assert "run 'tablewatch doctor'" in daemon.says("is lost")
+
+
+_TWO = """  - {name: orders, source: shop, schedule: every 1s, checks: [{type: volume, min: 1}]}
+  - {name: people, source: shop, schedule: every 1s, checks: [{type: not_null, columns: [id]}]}
+"""
+
+
+def test_a_table_that_is_dropped_makes_the_phone_ring(place):
+    """One with a volume check opens an incident; of one without, the operators hear. Both are sent to a webhook."""
+    told = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_POST(self):
+            told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    alerts = f"""
+alerts:
+  group_wait: 0s
+  operators: [hook]
+  channels: {{hook: {{webhook: {{url: "http://127.0.0.1:{server.server_port}/", secret: k, allow_private: true}}}}}}
+  routes: [{{to: [hook]}}]
+"""
+    place.sql("CREATE TABLE people (id INTEGER); INSERT INTO people VALUES (1)")
+    place.configure(_TWO, more=alerts)
+    try:
+        with place.daemon():
+            until(lambda: place.number("SELECT count(DISTINCT table_name) FROM run") == 2, "both tables")
+            place.sql("DROP TABLE orders; DROP TABLE people")
+            until(lambda: any(body.get("operation") == "table-lost" for body in told), "the message to operators")
+            until(lambda: any(body.get("incidents") for body in told), "the alert")
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert {body["name"] for body in told if body.get("operation") == "table-lost"} == {"people"}
+    (incident,) = place.ask("SELECT table_name, check_id FROM incident")
+    assert incident == ("orders", "orders.volume")

@@ -616,3 +616,32 @@ def test_late_changes_that_a_full_look_finds_are_logged(plant, caplog):
             plant.clock.advance(timedelta(days=1))
     said = [record.getMessage() for record in caplog.records if "late changes" in record.getMessage()]
     assert said == ["table orders: a full look found late changes (figures changed: 1, rows: -3)"]
+
+
+def test_results_are_collected_by_the_cost_of_recording(plant, monkeypatch):
+    """On a busy machine, where a batch takes two seconds and a table half of one, no table is a batch of its own."""
+    plant.configure({f"t{number}": "every 1d" for number in range(40)})
+    work, batches, waits = plant.work(), [], []
+    real_events, real_record = plant.pool.events, module.record_slot_results
+    arriving = []
+
+    def events(timeout):
+        arriving.extend(real_events(timeout))
+        waits.append(timeout)
+        plant.clock.advance(timedelta(seconds=0.5))
+        return [arriving.pop(0)] if arriving else []
+
+    def record(*args, **named):
+        plant.clock.advance(timedelta(seconds=2))
+        results = real_record(*args, **named)
+        batches.append(len({result.table for result in results}))
+        return results
+
+    monkeypatch.setattr(plant.pool, "events", events)
+    monkeypatch.setattr(module, "record_slot_results", record)
+    work.tick()
+    while work.in_hand or not batches:
+        work.step(1.0)
+    assert sum(batches) == 40
+    assert len(batches) <= 10
+    assert max(waits) <= 2

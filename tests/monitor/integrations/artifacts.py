@@ -49,10 +49,13 @@ def aged(reference: str, status: str, hours: float, *, at: datetime = NOW) -> di
     }
 
 
+_OPTIONS = ("sample", "limit", "vars", "target", "defer", "favor_state")
+
+
 def write_run_results(folder: Path, *entries: Any, which: str = "test", **about: Any) -> Path:
     """Write `run_results.json` of an invocation of everything; `select` and the like may be given."""
-    args = {"which": which, "select": [], "exclude": [], "resource_types": []}
-    args |= {key: about.pop(key) for key in list(about) if key in args}
+    args = {"which": which, "select": [], "exclude": [], "resource_types": [], "empty": False}
+    args |= {key: about.pop(key) for key in list(about) if key in {*args, *_OPTIONS}}
     return _write(folder / "run_results.json", "run-results/v6", entries, args=args, **about)
 
 

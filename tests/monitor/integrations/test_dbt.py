@@ -1,7 +1,9 @@
 """Artifacts of dbt: what each word means, which runs are complete, and what is not taken."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,19 @@ class Target:
             for run in self.take(**options).values()
             for item in run.results
         }
+
+    def run(self, hour: int, word: str, **options: Any) -> list[Any]:
+        """Import the run of an hour of the day, in which one test came to a result; return what was read."""
+        at = NOW - timedelta(hours=12 - hour)
+        entry = entry_of_test(IDS, word, at=at)
+        write_run_results(self.folder, entry, select=["orders"], at=at, invocation=str(hour), **options)
+        return list(self.take().values())
+
+    @property
+    def lasting(self) -> int:
+        """Return how many incidents are not resolved."""
+        with self.store.reading() as tx:
+            return sum(incident.resolution is None for incident in tx.incidents.matching(IncidentFilter()))
 
 
 @pytest.fixture
@@ -131,6 +146,104 @@ def test_only_a_run_of_everything_is_complete(
     assert ("amounts" in target.outcomes()) is complete
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"empty": True}, "--empty"),
+        ({"sample": "3 days"}, "--sample"),
+        ({"sample": {"start": "2026-11-19T00:00:00Z", "end": "2026-11-20T00:00:00Z"}}, "--sample"),
+        ({"limit": 0}, "--limit"),
+        ({"limit": 500}, "--limit"),
+    ],
+)
+@pytest.mark.parametrize("word", ["pass", "warn", "fail"])
+def test_a_run_that_did_not_read_all_rows_is_no_evidence(
+    target: Target, options: dict[str, Any], named: str, word: str
+) -> None:
+    """Its results are unknown, the option is named, and an incident stays open."""
+    target.run(0, "fail")
+    for hour in (1, 2):
+        (run,) = target.run(hour, word, **options)
+        assert run.results[0].outcome.reason is UnknownReason.NO_DATA
+        assert named in str(run.results[0].outcome.message)
+        assert any(named in item.reason for item in run.not_taken)
+    assert target.lasting == 1
+
+
+@pytest.mark.parametrize("options", [{"limit": -1}, {"limit": None}, {"sample": None}, {"vars": {}}, {"defer": False}])
+def test_an_option_that_changes_nothing_changes_nothing(target: Target, options: dict[str, Any]) -> None:
+    """Two runs that pass resolve the incident."""
+    target.run(0, "fail")
+    assert [run.results[0].outcome.status for hour in (1, 2) for run in target.run(hour, "pass", **options)] == [
+        "pass"
+    ] * 2
+    assert target.lasting == 0
+
+
+_OTHERS = [
+    ("target", "prod", "dev"),
+    ("vars", {"day": "2026-11-20"}, {"day": "2026-11-19"}),
+    ("defer", True, False),
+    ("favor_state", False, True),
+]
+
+
+@pytest.mark.parametrize(("name", "first", "second"), _OTHERS)
+def test_a_run_with_other_options_than_the_one_that_opened_an_incident_is_no_evidence(
+    target: Target, name: str, first: object, second: object
+) -> None:
+    """It may have read other tables; runs with the same options resolve it."""
+    target.run(0, "fail", **{name: first})
+    for hour in (1, 2):
+        (run,) = target.run(hour, "pass", **{name: second})
+        outcome = run.results[0].outcome
+        option = f"--{name.replace('_', '-')}"
+        assert (outcome.reason, str(outcome.message)) == (
+            UnknownReason.NO_DATA,
+            f"ids: dbt ran with other options ({option}) than in the run that opened incident 1",
+        )
+    assert target.lasting == 1
+    for hour in (3, 4):
+        target.run(hour, "pass", **{name: first})
+    assert target.lasting == 0
+
+
+def test_an_incident_of_an_earlier_build_is_resolved_by_runs_with_any_options(target: Target, shop: Shop) -> None:
+    """The options of the run that opened it were not stored: that they differ is not known."""
+    target.run(0, "fail", target="prod")
+    with closing(sqlite3.connect(shop.folder / "store.db")) as connection, connection:
+        connection.execute("UPDATE measurement SET observed = json_remove(observed, '$.options')")
+    for hour in (1, 2):
+        target.run(hour, "pass", target="prod")
+    assert target.lasting == 0
+
+
+@pytest.mark.parametrize(("name", "first", "second"), _OTHERS)
+def test_declared_options_decide_whatever_opened_an_incident(
+    target: Target, shop: Shop, name: str, first: object, second: object
+) -> None:
+    """A run under others is unknown with and without an incident, and what is declared may be corrected."""
+    target.run(0, "fail", **{name: second})
+    text = shop.config.read_text().replace("timezone: UTC}", f"timezone: UTC, dbt: {{{name}: {json.dumps(first)}}}}}")
+    shop.config.write_text(text)
+    target.project = shop.project()
+    (run,) = target.run(1, "fail", **{name: second})
+    assert str(run.results[0].outcome.message).endswith("than its source declares")
+    for hour in (2, 3):
+        target.run(hour, "pass", **{name: first})
+    assert target.lasting == 0
+
+
+def test_variables_are_stored_as_a_keyed_hash(target: Target, shop: Shop) -> None:
+    """They may be secrets."""
+    target.run(0, "fail", vars={"password": "canary-7f3a"}, target="prod")
+    with target.store.reading() as tx:
+        observed = tx.results.latest(["orders.ids"])["orders.ids"].observed
+    assert observed["options"]["target"] == "prod"
+    target.store.close()
+    assert b"canary-7f3a" not in b"".join(path.read_bytes() for path in shop.folder.glob("store.db*"))
+
+
 def test_partial_says_that_nothing_is_missing(target: Target) -> None:
     """Freshness files do not say what was selected: `--partial` does."""
     write_sources(target.folder)
@@ -166,6 +279,20 @@ def test_keys_that_newer_versions_leave_out_are_not_needed(target: Target) -> No
     (target.folder / "run_results.json").write_text(json.dumps(content))
     (run,) = target.take().values()
     assert run.results[0].measured_at == NOW - timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("which", "command"), [("generate", "dbt docs generate"), ("run", "dbt run"), ("compile", "dbt compile")]
+)
+def test_results_of_a_command_without_tests_say_what_to_do(target: Target, which: str, command: str) -> None:
+    """Each command of dbt writes over the results of the one before."""
+    write_run_results(target.folder, {"unique_id": "model.shop.orders", "status": "success"}, which=which)
+    (run,) = target.take().values()
+    (item,) = run.not_taken
+    assert item.name == "run_results.json"
+    assert (
+        item.reason == f"written by '{command}', which runs no test; run 'dbt build' or 'dbt test', then import at once"
+    )
 
 
 @pytest.mark.parametrize(

@@ -145,3 +145,62 @@ def test_strange_nodes_are_left_alone(tmp_path: Path, strange: object) -> None:
     """Nodes of kinds and shapes that are not known do no harm."""
     text = propose_configuration(_write(tmp_path, MANIFEST | {"nodes": NODES | {"x.y": strange}}), None).text
     assert "unique_orders" in text
+
+
+def _loaded(folder: Path, nodes: dict[str, Any], sources: dict[str, Any] | None = None) -> Any:
+    manifest = {"metadata": {"project_name": "shop"}, "nodes": nodes, "sources": sources or {}}
+    proposal = propose_configuration(_write(folder, manifest), None)
+    path = folder / "tablewatch.yaml"
+    path.write_text(proposal.text, encoding="utf-8")
+    return load(path, environment={}).config, proposal
+
+
+def test_versions_of_a_model_are_tables_of_their_own(tmp_path: Path) -> None:
+    """Each has its alias; a reference without a version is to the latest one."""
+    nodes = {
+        f"model.shop.orders.v{version}": _table("orders", alias=f"orders_v{version}", version=version, latest_version=2)
+        for version in (1, 2, 3)
+    }
+    for version in (1, 2, 3):
+        key = f"model.shop.orders.v{version}"
+        nodes[f"test.shop.t{version}"] = _test("unique", "orders", attached_node=key, depends_on={"nodes": [key]})
+    nodes["model.shop.lines"] = _table("lines")
+    nodes["test.shop.r"] = _test("relationships", "lines", kwargs={"to": "ref('orders')", "field": "id"})
+    config, proposal = _loaded(tmp_path, nodes)
+    assert [table.name for table in config.tables] == ["lines", "orders_v1", "orders_v2", "orders_v3"]
+    assert "references: orders_v2.id" in proposal.text
+
+
+def test_names_that_meet_have_schema_then_database(tmp_path: Path) -> None:
+    """No table is proposed twice, whatever is shared: name, schema, or all but the id."""
+    places = {"a": ("mart", "one"), "b": ("mart", "two"), "c": ("crm", "one"), "d": ("crm", "one")}
+    nodes: dict[str, Any] = {}
+    for package, (schema, database) in places.items():
+        key = f"model.{package}.customers"
+        nodes[key] = _table("customers", schema=schema, database=database)
+        nodes[f"test.{package}.t"] = _test("unique", "x", attached_node=key, depends_on={"nodes": [key]})
+    config, _ = _loaded(tmp_path, nodes)
+    assert sorted(table.name for table in config.tables) == [
+        "model.c.customers",
+        "model.d.customers",
+        "one.mart.customers",
+        "two.mart.customers",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "entry"),
+    [
+        ({"name": "Ann", "email": "ann@example.org", "slack": 1}, "ann", ("Ann", "ann@example.org")),
+        ({"email": "bob@example.org"}, "bob", (None, "bob@example.org")),
+        (["Cy", "Bob"], "cy", ("Cy", None)),
+        ([{"name": ""}, 3, {"name": "Dee"}], "dee", ("Dee", None)),
+    ],
+)
+def test_an_owner_is_a_text_a_mapping_or_a_list(tmp_path: Path, owner: Any, name: str, entry: Any) -> None:
+    """The first that has a name or an address owns the table."""
+    nodes = {"model.shop.t": _table("t", config={"meta": {"owner": owner}}), "test.shop.t": _test("unique", "t")}
+    config, proposal = _loaded(tmp_path, nodes)
+    assert config.tables[0].owner == name
+    assert (config.owners[name].name, config.owners[name].email) == entry
+    assert any("2 owners" in note for note in proposal.notes) == (owner == ["Cy", "Bob"])

@@ -22,7 +22,7 @@ from monitor.integrations.openlineage_push import EventPush
 from monitor.scan.run import run_checks
 from store import Store
 from tests.monitor.alerts.receivers import Handler, Request, listening
-from tests.monitor.shop import NOW, build_shop
+from tests.monitor.shop import NOW, Shop, build_shop
 
 CONFIG = """
 version: 1
@@ -312,3 +312,30 @@ def test_a_token_is_not_sent_in_the_clear() -> None:
     OpenLineage(url="http://marquez:5000/api/v1/lineage")
     with pytest.raises(ValueError, match="would be sent unencrypted"):
         OpenLineage(url="http://marquez:5000/api/v1/lineage", token="canary")  # noqa: S106 - of nobody
+
+
+_IN, _OUT = {"namespace": "x", "name": "db.orders"}, {"namespace": "x", "name": "db.refunds"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [{"inputs": [_IN], "outputs": [_OUT]}],
+        [{"run": {"runId": "1"}, "inputs": [_IN]}, {"run": {"runId": "1"}, "outputs": [_OUT]}],
+        [{"inputs": [{"name": "s3/o", "facets": {"symlinks": {"identifiers": [_IN]}}}], "outputs": [_OUT]}],
+        [{"outputs": [_OUT | {"facets": {"columnLineage": {"fields": {"id": {"inputFields": [_IN]}}}}}]}],
+    ],
+)
+def test_lineage_is_what_all_events_of_a_run_say(shop: Shop, events: list[Any]) -> None:
+    """Inputs at the start and outputs at the end make one edge; other names and columns say it too."""
+    path = shop.folder / "events.jsonl"
+    path.write_text("\n".join(map(json.dumps, events)))
+    assert read_lineage(shop.project(), path).upstream == {"refunds": ("orders",)}
+
+
+def test_events_of_two_runs_make_no_edge(shop: Shop) -> None:
+    """What one run reads says nothing of what another writes."""
+    events = [{"run": {"runId": "1"}, "inputs": [_IN]}, {"run": {"runId": "2"}, "outputs": [_OUT]}]
+    path = shop.folder / "events.json"
+    path.write_text(json.dumps(events))
+    assert read_lineage(shop.project(), path).upstream == {}

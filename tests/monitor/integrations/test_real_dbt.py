@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.terminal.output import Invocation
 from store import IncidentFilter
+from tests.needs import peer_program
 
 FILES = {
     "dbt_project.yml": """
@@ -116,10 +116,8 @@ class DbtProject:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DbtProject:
-    """Return the project, its seed loaded; skip without dbt."""
-    program = os.environ.get("TABLEWATCH_TEST_DBT") or shutil.which("dbt")
-    if program is None:
-        pytest.skip("dbt is not installed: set TABLEWATCH_TEST_DBT to the program of an environment with dbt-duckdb")
+    """Return the project, its seed loaded."""
+    program = peer_program("dbt") or ""
     monkeypatch.chdir(tmp_path)
     made = DbtProject(tmp_path, program)
     assert made.dbt("seed") == 0

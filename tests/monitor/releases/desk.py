@@ -81,11 +81,13 @@ class Desk:
         with self.decisions(name) as decisions:
             decisions.approve(remedy, by=by, note="looked at")
 
-    def export(self, out: str = "out.parquet", *, remedy: str = "as-it-is", name: str = "extract") -> Exported:
+    def export(
+        self, out: str = "out.parquet", *, remedy: str = "as-it-is", name: str = "extract", hold_back: bool = False
+    ) -> Exported:
         """Export with a remedy, a minute later."""
         self.clock.advance(timedelta(minutes=1))
         with self.decisions(name) as decisions:
-            return export(decisions, remedy, self.folder / out, actor="desk", progress=_silent)
+            return export(decisions, remedy, self.folder / out, actor="desk", progress=_silent, hold_back=hold_back)
 
     def given_out(self, out: str = "out.parquet", *, remedy: str = "as-it-is", **release: Any) -> Exported:
         """Configure, approve and export."""

@@ -189,3 +189,14 @@ def test_records_are_not_compared_with_what_has_no_records(desk: Desk) -> None:
     desk.export("noise.csv", remedy="randomise")
     desk.approve()
     assert desk.export("records.csv").event.body["earlier"] is None
+
+
+def test_the_least_epsilon_that_an_export_was_limited_to_holds_for_all(desk: Desk) -> None:
+    """A looser release of the same table is not a way around; one that only warns has its own limit."""
+    desk.given_out("a.parquet", remedy="randomise", limits={"epsilon": 1}, remedies=[RANDOMISE])
+    for text in ("earlier exports of the table cost epsilon 1 already, and the total limit is 1", "allows 1"):
+        with pytest.raises(Stop, match=text):
+            desk.given_out("b.parquet", remedy="randomise", limits={"epsilon": 4})
+        desk.write(remedies=[{**RANDOMISE, "epsilon": 2}])
+    found = desk.given_out("b.parquet", remedy="randomise", limits={"epsilon": 4}, re_release="warn")
+    assert found.event.body["epsilon"] == "2"

@@ -207,3 +207,18 @@ def test_the_store_keeps_the_last_comparison(desk: Desk, capsys: pytest.CaptureF
     for kept, shown in zip(stored.body["remedies"], printed[-1]["remedies"], strict=True):
         assert "command" not in kept
         assert kept == {name: shown[name] for name in kept}
+
+
+def test_a_file_in_which_all_is_erased_is_not_recommended(desk: Desk) -> None:
+    """From a stated loss on, nothing is; the columns without a hierarchy are named with the YAML to add."""
+    frame = people(60).assign(born=[1900 + number for number in range(60)], sex=[f"s{number}" for number in range(60)])
+    desk.write(frame, remedies=[{"remedy": "generalise"}], hierarchies={"sex": {"type": "flat"}})
+    with desk.decisions() as decisions:
+        case = decisions.case
+        found = compare(case, plans_of(case, kinds_of(case)), done=lambda: None)
+    assert found.tried[1].status == "holds"
+    assert found.recommended is None
+    assert "what loses 80 % or more is not recommended" in found.reason
+    assert "Without a hierarchy: born; begin with 'hierarchies: {born: {type: intervals, widths: [5, 10, 20]}}'" in (
+        found.reason
+    )

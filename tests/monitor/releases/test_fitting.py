@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from monitor.config import load
+from monitor.config import ConfigError, load
 from monitor.doctor.config_checks import NOT_CHECKED, invalid_releases
 from tests.monitor.releases.desk import COLUMNS, Desk
 
@@ -12,7 +12,7 @@ from tests.monitor.releases.desk import COLUMNS, Desk
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"remedies": [{"remedy": "suppress"}, {"remedy": "generalise", "supress": 0.1}]}, "supress: Extra inputs"),
+        ({"remedies": [{"remedy": "suppress"}, {"remedy": "generalise", "supress": 0.1}]}, "supress: unknown key"),
         (
             {"remedies": [{"remedy": "suppress", "columns": ["bron"]}]},
             "column 'bron' is not exported by the release",
@@ -45,3 +45,21 @@ def test_a_table_that_cannot_be_read_is_not_checked(desk: Desk) -> None:
     (desk.folder / "people.parquet").unlink()
     (found,) = invalid_releases(load(desk.config))
     assert found.code == NOT_CHECKED
+
+
+@pytest.mark.parametrize(
+    ("remedy", "said"),
+    [
+        ({"remedy": "randomise", "domain": "x"}, "'domain' of the remedy 'randomise' takes a mapping of columns"),
+        ({"remedy": "randomise", "columns": [{"a": 1}]}, "'columns' of the remedy 'randomise' takes a list of column"),
+        ({"remedy": "suppress", "columns": "town"}, "'columns' of the remedy 'suppress' takes a list of column names"),
+        ({"remedy": "generalise", "hierarchies": [1]}, "'hierarchies' of the remedy 'generalise' takes a mapping"),
+        ({"remedy": "generalise", "search": ["x"]}, "'search' of the remedy 'generalise' takes the name of a search"),
+        ({"remedy": "microaggregate", "kinds": "x"}, "'kinds' of the remedy 'microaggregate' takes a mapping"),
+    ],
+)
+def test_parameters_of_a_remedy_have_their_shapes(desk: Desk, remedy: dict[str, Any], said: str) -> None:
+    """What a remedy reads before it checks it is refused with the configuration."""
+    desk.write(remedies=[remedy])
+    with pytest.raises(ConfigError, match=said):
+        load(desk.config)

@@ -125,6 +125,8 @@ PERSONS = {
     "a person taken out": "DELETE FROM released_row WHERE person = (SELECT min(person) FROM released_row)",
     "a person in another class": "UPDATE released_row SET class_signature = zeroblob(16) WHERE person = "
     "(SELECT min(person) FROM released_row)",
+    "a person with more rows": "UPDATE released_row SET copies = 2 WHERE person = "
+    "(SELECT min(person) FROM released_row)",
     "a sensitive value": "DELETE FROM released_value WHERE value = (SELECT min(value) FROM released_value)",
     "all told apart otherwise": "UPDATE release SET digest = zeroblob(16)",
 }

@@ -96,6 +96,7 @@ def _check_exact(draft: Path) -> None:
         assert len(set(members)) > 1
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 @pytest.mark.parametrize("values", VALUES)
 def test_no_exact_group_is_smaller_than_k(desk: Desk, values: str, end: str) -> None:
@@ -199,6 +200,18 @@ def test_closeness_is_judged_by_the_table_that_was_given_too(desk: Desk, end: st
     )
     reached = _prove(case, "suppress", desk.folder / f"out.{end}")
     assert (reached["t"], reached["t_of_input"]) == (0, {"ill": 0.5})
+
+
+@pytest.mark.parametrize("limits", [{"k": 4, "l": 2}, {"k": 4, "t": 0.5}])
+def test_averages_of_sensitive_values_do_not_count_as_values(desk: Desk, limits: dict[str, Any]) -> None:
+    """Eleven of one value beside another would be several averages, so l 2 in the file; without a limit they may be."""
+    frame = _frame([1, 2, 3], each=4).assign(ill=[50] * 11 + [43])
+    remedies = [{"remedy": "microaggregate", "columns": ["odd", "sex", "ill"]}]
+    case = _desk(desk, frame, limits=limits, remedies=remedies)
+    with pytest.raises(Stop, match="'ill' is sensitive with a limit on l or t: averages of its values would count"):
+        find_plan(case, "microaggregate", kinds_of(case))
+    case = _desk(desk, frame, limits={"k": 4}, remedies=remedies)
+    assert find_plan(case, "microaggregate", kinds_of(case)).remedy is not None
 
 
 def _prove(case: ReleaseColumns, remedy: str, draft: Path) -> Any:

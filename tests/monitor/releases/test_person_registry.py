@@ -324,6 +324,20 @@ def test_joined_groups_stay_close_to_the_table(desk: Desk) -> None:
         desk.export("b.parquet", remedy="by_b")
 
 
+def test_missing_values_bring_no_joined_group_nearer(desk: Desk) -> None:
+    """Every other illness is missing: what is known of a joined group is one illness alone."""
+    frame = _crossed()
+    frame["ill"] = [None if number % 2 else ill for number, ill in enumerate(frame["ill"])]
+    desk.write(**_two_views(frame, limits={"k": 10, "t": 0.6})).approve("by_a")
+    desk.export("a.parquet", remedy="by_a")
+    desk.approve("by_b")
+    with pytest.raises(Stop, match=r"groups that break a limit on ill|a joint class is 0\.75 away"):
+        desk.export("b.parquet", remedy="by_b")
+    desk.write(re_release="warn").approve("by_b")
+    found = desk.export("b.parquet", remedy="by_b")
+    assert found.event.body["t_by_all"] == {"ill": 0.75}
+
+
 def test_the_largest_k_that_was_promised_holds_over_all_exports(desk: Desk) -> None:
     """An export at k 10, then one at k 2 with other groups: groups of three are smaller than what was promised."""
     frame = people(80).assign(part=[number // 4 % 7 for number in range(80)])
@@ -335,6 +349,11 @@ def test_the_largest_k_that_was_promised_holds_over_all_exports(desk: Desk) -> N
     desk.write(frame, columns=words, person_key="id", remedies=recipes, limits={"k": 10}).approve("by_born")
     desk.export("first.parquet", remedy="by_born")
     desk.write(limits={"k": 2}).approve("by_part")
+    with pytest.raises(
+        Stop, match=r"smaller than 10; .* the limits of all releases and exports of the table hold too: k 10"
+    ):
+        desk.export("second.parquet", remedy="by_part")
+    desk.write(frame.assign(part=[number % 5 for number in range(80)])).approve("by_part")
     with pytest.raises(Stop, match="it leaves 80 persons in groups below the limit; k is 10"):
         desk.export("second.parquet", remedy="by_part")
 

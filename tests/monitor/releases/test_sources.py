@@ -92,7 +92,8 @@ def test_an_export_connects_twice(desk: Desk, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.postgres
 def test_a_release_of_postgresql(desk: Desk, postgres_url: str) -> None:
     """Hashed and counted there."""
-    psycopg = pytest.importorskip("psycopg")
+    import psycopg
+
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS people")
         connection.execute("CREATE TABLE people (id text, born bigint, sex text, ill text)")

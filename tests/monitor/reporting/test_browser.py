@@ -1,6 +1,5 @@
 """The page in a real browser: Chromium, where it is installed."""
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,16 +16,6 @@ from tests.monitor.reporting import test_release_pages as release_pages
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = Path(os.environ.get("TABLEWATCH_CHROMIUM", "/usr/bin/chromium"))
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 LONG = "warehouse.a_table_whose_name_nobody_ever_thought_would_be_read_on_a_telephone_2026"
 
 CONTRASTS = """
@@ -87,18 +76,6 @@ OVERLAPS = """
     return boxes.slice(1).filter((box, i) => box.left < boxes[i].right).map(box => [kind, box.left]);
   }))
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Start Chromium, or skip."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"Chromium is not at {CHROMIUM}; install it, or name it in TABLEWATCH_CHROMIUM")
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with driver.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(QUIET))
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module", params=["en", "ja"])

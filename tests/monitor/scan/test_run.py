@@ -14,7 +14,7 @@ from monitor.clock import SimulatedClock
 from monitor.config.selector import select
 from monitor.reporting.terminal_views.pass_report import pass_as_json, pass_lines
 from monitor.scan.recorder import retire
-from monitor.scan.results import targets_of
+from monitor.scan.results import targets_of, wait_for
 from monitor.scan.run import Engine, run_checks
 from monitor.scan.scanner import _Results
 from sources import TimedOut, open_source
@@ -444,7 +444,7 @@ def test_ctrl_c_while_judging_ends_the_pass(shop, monkeypatch):
 
 def test_full_batches_leave_the_rest_to_the_next(monkeypatch):
     """A transaction for the one table that came after a full batch costs as much as one for fifty."""
-    inbox = _Results(1)
+    inbox = _Results(1, SimulatedClock(NOW))
     arriving = iter([120, 31, 0])
 
     def arrive(_seconds):
@@ -461,7 +461,7 @@ def test_full_batches_leave_the_rest_to_the_next(monkeypatch):
 
 def test_few_tables_are_recorded_when_the_reader_wakes(monkeypatch):
     """Without a full batch, whatever there is is taken: nobody waits for the tables of a slow source."""
-    inbox = _Results(2)
+    inbox = _Results(2, SimulatedClock(NOW))
     arriving = iter([3, 0])
 
     def arrive(_seconds):
@@ -472,3 +472,50 @@ def test_few_tables_are_recorded_when_the_reader_wakes(monkeypatch):
 
     monkeypatch.setattr(inbox, "_wake", mock.Mock(wait=arrive))
     assert [len(batch) for batch in inbox.batches()] == [3]
+
+
+def test_the_reader_waits_by_the_cost_of_recording(monkeypatch):
+    """Where a batch is dear to record, as on a busy machine, more results are collected: recording takes a tenth."""
+    clock = SimulatedClock(NOW)
+    inbox = _Results(1, clock)
+    waits = []
+
+    def arrive(seconds):
+        waits.append(seconds)
+        clock.advance(timedelta(seconds=seconds))
+        inbox.put(mock.sentinel.looked)
+        if len(waits) == 5:
+            inbox.close()
+        return True
+
+    monkeypatch.setattr(inbox, "_wake", mock.Mock(wait=arrive))
+    costs = iter([0.001, 0.2, 0.5, 60.0, 0.0])
+    for _ in inbox.batches():
+        clock.advance(timedelta(seconds=next(costs)))
+    assert waits == pytest.approx([0.5, 0.5, 1.8, 4.5, 10.0])
+    assert wait_for(0.0, shortest_s=0.5) == 0.5
+
+
+def test_a_slow_pass_is_recorded_in_few_batches(monkeypatch):
+    """300 tables of 50 ms, of which recording a batch takes 100 ms, are 18 transactions, not one for every ten."""
+    clock = SimulatedClock(NOW)
+    inbox = _Results(1, clock)
+    left = [300]
+
+    def arrive(seconds):
+        number = min(left[0], max(1, int(seconds / 0.05)), 50)
+        clock.advance(timedelta(seconds=number * 0.05))
+        left[0] -= number
+        for _ in range(number):
+            inbox.put(mock.sentinel.looked)
+        if not left[0]:
+            inbox.close()
+        return True
+
+    monkeypatch.setattr(inbox, "_wake", mock.Mock(wait=arrive))
+    sizes = []
+    for batch in inbox.batches():
+        clock.advance(timedelta(seconds=0.1))
+        sizes.append(len(batch))
+    assert sum(sizes) == 300
+    assert len(sizes) == 18

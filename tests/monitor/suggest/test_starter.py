@@ -24,7 +24,7 @@ from sources import SourceSpec
 
 def _yaml_for(source: str | None, folder: Path, working: Path) -> str:
     tables = [(place, read_catalogue(place.spec)) for place in source_locations(source, folder, working).locations]
-    suggestions = suggest_for_catalogues(tables, SystemClock(), lambda: None)
+    suggestions = suggest_for_catalogues(tables, SystemClock(), lambda *_: None)
     return write_yaml(tables, suggestions, project="p")
 
 

@@ -31,7 +31,7 @@ from monitor.reporting.report_json import as_json as weekly_as_json
 from monitor.reporting.terminal_views.downtime import as_json as downtime_as_json
 from monitor.reporting.terminal_views.incident import incident_lines
 from monitor.summaries.downtime import measure_downtime
-from monitor.summaries.incident import incident_as_json, incident_figures, sheet_as_json
+from monitor.summaries.incident import IncidentSheet, incident_figures, summaries_of
 from monitor.terminal.localizer import Localizer
 from monitor.triage.incident_editor import read_incident_detail
 from monitor.triage.time_parsing import format_hours
@@ -157,8 +157,8 @@ class Surfaces:
         incident = sheet.incident
         figures = incident_figures(project, [incident])
         self.story = [str(line) for line in incident_lines(project, sheet)]
-        self.shown = sheet_as_json(project, sheet)
-        self.listed = incident_as_json(project, incident, figures[incident.id])
+        self.shown = IncidentSheet.read(project, sheet, at(past.now)).model_dump(mode="json")
+        (self.listed,) = (item.model_dump(mode="json") for item in summaries_of(project, [incident]))
         out = io.StringIO()
         draw_list(Console(file=out, width=200), project, [incident], figures)
         self.list = out.getvalue()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, IncidentCosts, Lever, Onset, Resolution, Spans, State, Window
 from monitor.reporting.model import Diagnosis
-from monitor.reporting.sentences import diagnosis_sentences, title_of
+from monitor.reporting.sentences import diagnosis_sentences
+from monitor.summaries.incident import title_of
 from monitor.summaries.ranking import Advice, AdviceStep, advise, rank
 from monitor.terminal.localizer import Localizer
 

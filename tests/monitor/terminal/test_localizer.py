@@ -123,3 +123,11 @@ def test_unknown_locale():
     """A locale that does not exist is refused by name."""
     with pytest.raises(ValueError, match="locale 'xx-nowhere' not found"):
         Localizer("xx-nowhere", "UTC")
+
+
+def test_a_pair_of_dates_is_one_interval():
+    """In a message as by itself, with what a language writes between them."""
+    message = Message("from {dates:dates}", {"dates": (date(2026, 11, 16), date(2026, 11, 22))})
+    assert message.render(Localizer("en", "UTC")) == "from Nov 16\u2009\u2013\u200922, 2026"
+    assert message.render(Localizer("ja", "UTC")) == "from 2026年11月16日\uff5e22日"
+    assert str(message) == "from 2026-11-16 to 2026-11-22"

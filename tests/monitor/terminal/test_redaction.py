@@ -18,6 +18,17 @@ from monitor.terminal.redaction import MASK, Redactor
         ("https://h/hook?api_key=abc", "https://h/hook?api_key=***"),
         ("sc://h:15002/;use_ssl=true;token=abc", "sc://h:15002/;use_ssl=true;token=***"),
         ("oracle://h/db?authToken=abc;x=1", "oracle://h/db?authToken=***;x=1"),
+        (
+            "https://a.blob.core.windows.net/t/o.csv?sv=2024&sig=ab%3D&se=1",
+            "https://a.blob.core.windows.net/t/o.csv?sv=2024&sig=***&se=1",
+        ),
+        ("s3://b/o.csv?X-Amz-Expires=9&X-Amz-Signature=ab12", "s3://b/o.csv?X-Amz-Expires=9&X-Amz-Signature=***"),
+        (
+            "https://h/o?X-Goog-Signature=ab&X-Goog-Credential=me",
+            "https://h/o?X-Goog-Signature=***&X-Goog-Credential=***",
+        ),
+        ("https://h/o?sig=ab", "https://h/o?sig=***"),
+        ("https://h/o?signed=yes&design=ab", "https://h/o?signed=yes&design=ab"),
         ("json://localhost:9/", "json://localhost:9/"),
         ("mail me@example.org at 12:30", "mail me@example.org at 12:30"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),

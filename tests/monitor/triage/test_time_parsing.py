@@ -38,6 +38,26 @@ def test_a_time_without_an_offset_is_the_projects(text: str) -> None:
     assert (moment.at, moment.assumed) == (datetime(2026, 11, 11, 1, 10, tzinfo=UTC), True)
 
 
+@pytest.mark.parametrize("patterns", [(), ("%d/%m/%Y",)])
+def test_numbers_of_a_file_are_seconds_or_milliseconds_since_1970(patterns: tuple[str, ...]) -> None:
+    """Ticket systems export them; at a prompt nobody types them, so there they are refused."""
+    files = TimeReader("Asia/Tokyo", _NOW, patterns, relative=False)
+    second = datetime(2025, 11, 24, 9, 12, 33, tzinfo=UTC)
+    assert files.read("1763975553") == (second, False)
+    assert files.read(" 1763975553123 ") == (second + timedelta(milliseconds=123), False)
+    for text in ("176397555", "17639755531", "1763975553.5"):
+        with pytest.raises(UnreadableTime):
+            files.read(text)
+    with pytest.raises(UnreadableTime):
+        _TOKYO.read("1763975553")
+
+
+def test_a_form_that_is_not_known_names_the_option() -> None:
+    """Of a file, the next step is to say what its times look like."""
+    with pytest.raises(UnreadableTime, match="--time-format names another form"):
+        TimeReader("UTC", _NOW, relative=False).read("24/Nov/25 9:12 AM")
+
+
 def test_times_may_be_told_from_now() -> None:
     """`now` and `2h ago` are told from the present."""
     assert _TOKYO.read("now").at == _NOW

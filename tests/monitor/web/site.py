@@ -1,9 +1,13 @@
 """The application over a small shop, called without a socket; its clock stands still."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from incidents import ReportedIncident
@@ -13,7 +17,7 @@ from monitor.config.web_model import cookie_name
 from monitor.triage.incident_editor import IncidentEditor
 from monitor.web.change_feed import FeedTiming
 from monitor.web.credentials import make_token, start_session
-from monitor.web.server import asgi, make_application
+from monitor.web.server import NOT_KEPT, Freshness, asgi, listen, make_application, server_config
 from store import Grant, Scheduled, SignInMethod, Store, WebRole
 from tests.monitor.alerts.sending import SECRET
 
@@ -62,12 +66,30 @@ class Site:
             follow_redirects=False,
         )
 
+    @contextmanager
+    def served(self, *, freshness: Freshness = NOT_KEPT) -> Iterator[str]:
+        """Serve the application on this machine in a thread, for the block; yield its host and port."""
+        application = make_application(self.project, self.store, freshness=freshness, timing=SHORT)
+        with listen("127.0.0.1", 0) as listener:
+            server = uvicorn.Server(server_config(application))
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+            thread.start()
+            try:
+                yield f"127.0.0.1:{listener.getsockname()[1]}"
+            finally:
+                server.should_exit = True
+                thread.join()
+
+    def cookie(self, role: WebRole = WebRole.ADMIN, *, name: str = "mia", **limits: tuple[str, ...]) -> str:
+        """Return the header of a browser that is signed in."""
+        with self.store.writing() as tx:
+            secret = start_session(tx, name, SignInMethod.FORM, Grant(role, **limits), now=self.clock.now())
+        return f"{cookie_name(self.project.config.web)}={secret}"
+
     def signed_in(self, role: WebRole = WebRole.ADMIN, *, name: str = "mia", **limits: tuple[str, ...]) -> TestClient:
         """Return a browser that is signed in."""
         client = self.client()
-        with self.store.writing() as tx:
-            secret = start_session(tx, name, SignInMethod.FORM, Grant(role, **limits), now=self.clock.now())
-        client.cookies.set(cookie_name(self.project.config.web), secret)
+        client.cookies.set(*self.cookie(role, name=name, **limits).split("=", 1))
         return client
 
     def token(self, role: WebRole, name: str = "ci", *, life: timedelta = timedelta(days=1), **limits: Any) -> str:

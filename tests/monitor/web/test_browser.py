@@ -1,6 +1,5 @@
 """The pages in a real browser: Chromium, where it is installed, over a socket, with and without scripts."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,15 +7,9 @@ from datetime import timedelta
 from typing import Any, Final
 
 import pytest
-import uvicorn
 
 from monitor.config.selector import select
-from monitor.config.web_model import cookie_name
 from monitor.scan.run import run_checks
-from monitor.web.credentials import start_session
-from monitor.web.server import asgi, listen, make_application
-from store import Grant, SignInMethod, WebRole
-from tests.monitor.reporting.test_browser import CHROMIUM, QUIET
 from tests.monitor.shop import build_shop
 from tests.monitor.web.ledger import charge, open_budget
 from tests.monitor.web.releases import compared, exported, pair
@@ -42,6 +35,7 @@ PAGES: Final = (
     "/releases/extract",
     "/releases/extract/comparison",
     "/releases/extract/record",
+    "/ask",
     "/budgets",
     "/alerts",
     "/reports",
@@ -78,40 +72,13 @@ class Opened:
             self.complaints.append(text)
 
 
-@contextmanager
-def served(site: Site) -> Iterator[str]:
-    """Serve the application on this machine in a thread, for the block; yield its address."""
-    with listen("127.0.0.1", 0) as listener:
-        server = uvicorn.Server(
-            uvicorn.Config(asgi(make_application(site.project, site.store)), log_config=None, lifespan="off", ws="none")
-        )
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
 @pytest.fixture(scope="module")
 def axe() -> str:
     """Return axe-core, which comes with a package and is not fetched."""
-    package = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
-    text: str = package.AXE_FILE_PATH.read_text(encoding="utf-8")
+    from axe_playwright_python.base import AXE_FILE_PATH
+
+    text: str = AXE_FILE_PATH.read_text(encoding="utf-8")
     return text
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start Chromium, or skip."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"Chromium is not at {CHROMIUM}; install it, or name it in TABLEWATCH_CHROMIUM")
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with driver.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(QUIET))
-        yield chromium
-        chromium.close()
 
 
 @dataclass
@@ -173,12 +140,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def reader(browser: Any, site: Site) -> Iterator[Reader]:
     """Return a reader of the site, which is served on this machine."""
-    with site.store.writing() as tx:
-        secret = start_session(tx, "mia", SignInMethod.FORM, Grant(WebRole.ADMIN), now=site.clock.now())
-    with served(site) as address:
-        yield Reader(browser, address, (cookie_name(site.project.config.web), secret))
+    name, secret = site.cookie().split("=", 1)
+    with site.served() as host:
+        yield Reader(browser, f"http://{host}", (name, secret))
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(("locale", "scheme"), [("en", "light"), ("en", "dark"), ("ja", "light"), ("ja", "dark")])
 def test_every_page_is_accessible_and_fits(reader: Reader, axe: str, locale: str, scheme: str, width: int) -> None:
@@ -272,11 +239,11 @@ def test_a_release_is_approved_and_held_by_forms(reader: Reader, scripts: bool) 
 def test_a_change_of_somebody_else_is_refused_and_nothing_is_lost(reader: Reader, site: Site) -> None:
     """The form knows the version that was seen; what came between is shown instead."""
     number = site.incident("seen by two", table="refunds")
-    with reader.opened() as first, reader.opened() as second:
+    with reader.opened() as first, reader.opened(scripts=False) as second:  # without scripts, a page stays as it is
         for window in (first, second):
             window.page.goto(f"/incidents/{number}")
         first.page.get_by_role("button", name="Acknowledge").click()
-        first.page.get_by_role("button", name="Resolve").wait_for()
+        first.page.get_by_text("acknowledged").first.wait_for()
         second.page.get_by_role("button", name="Resolve").click()
         second.page.get_by_role("heading", name="This is not possible now").wait_for()
     with site.store.reading() as tx:

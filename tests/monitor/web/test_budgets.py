@@ -30,15 +30,16 @@ def _budget(site: Site) -> dict[str, Any]:
 
 
 def test_what_was_left_is_known_for_each_day(site: Site, ledger: StoredLedger) -> None:
-    """Full before the first charge, and down by what was charged on a day from that day on."""
+    """Full from its creation until the first charge, and down by what was charged on a day from that day on."""
     site.clock.advance(timedelta(days=3))
     _charge(site, ledger, "1")
     site.clock.advance(timedelta(days=2))
     _charge(site, ledger, "2.5")
     _charge(site, ledger, "0.5")
     days = _budget(site)["days"]
-    assert len(days) == 91
-    assert [day["left_share"] for day in days[-4:]] == [1.0, 0.9, 0.9, 0.6]
+    assert [day["left_share"] for day in days] == [1.0, 1.0, 1.0, 0.9, 0.9, 0.6]
+    site.clock.advance(timedelta(days=100))
+    assert len(_budget(site)["days"]) == 91
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_what_was_left_is_known_for_each_day(site: Site, ledger: StoredLedger) -
 def test_it_is_said_when_a_budget_is_spent(
     site: Site, ledger: StoredLedger, charges: list[tuple[int, str]], a_day: str, after_days: int | None
 ) -> None:
-    """At the average of the last 28 days, or since the first charge."""
+    """At the average of the last 28 days, or of the days since the budget was created."""
     for days, epsilon in charges:
         site.clock.advance(timedelta(days=days))
         _charge(site, ledger, epsilon)
@@ -70,7 +71,24 @@ def test_it_is_said_when_a_budget_is_spent(
 def test_without_a_charge_there_is_no_forecast(site: Site, ledger: StoredLedger) -> None:
     """Neither before the first nor a month after the last; the page says so."""
     assert _budget(site)["forecast"] is None
+    assert "Nothing has been charged yet." in site.signed_in(WebRole.STEWARD).get("/budgets").text
     _charge(site, ledger, "1")
     site.clock.advance(timedelta(days=28))
     assert _budget(site)["forecast"] is None
     assert "Nothing was charged in the last 28 days." in site.signed_in(WebRole.STEWARD).get("/budgets").text
+
+
+def test_a_rate_is_over_the_time_that_exists(site: Site, ledger: StoredLedger) -> None:
+    """A budget of today has a rate of today, one of six days a rate of six; neither speaks of the last 28 days."""
+    _charge(site, ledger, "1")
+    budget, page = _budget(site), site.signed_in(WebRole.STEWARD).get("/budgets").text
+    assert (len(budget["days"]), budget["forecast"]["over_days"]) == (1, 1)
+    assert "as on the 1 day since it was created" in page
+    site.clock.advance(timedelta(days=5))
+    assert _budget(site)["forecast"]["over_days"] == 6
+    assert "as in the last 6 days" in site.signed_in(WebRole.STEWARD).get("/budgets").text
+    site.clock.advance(timedelta(days=10))
+    _charge(site, ledger, "1")
+    site.clock.advance(timedelta(days=20))
+    assert _budget(site)["forecast"]["over_days"] == 28
+    assert "28 days" in site.signed_in(WebRole.STEWARD).get("/budgets").text

@@ -210,8 +210,3 @@ class TestStream:
         ):
             assert done.status_code == 422
             assert number not in done.json()["error"]
-
-    def test_there_are_so_many_streams_and_no_more(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-        """503 says to come later."""
-        monkeypatch.setattr("monitor.web.event_stream.MOST_STREAMS", 0)
-        assert site.signed_in().get("/api/v1/events").status_code == 503

@@ -206,3 +206,15 @@ def test_the_page_of_a_table_names_its_data_products(site: Site) -> None:
         link = f'{words}</dt><dd><a href="/products/pack">pack</a>'
         assert link in browser.get("/tables/orders", headers={"accept-language": language}).text
     assert "/products/pack" not in browser.get("/tables/refunds").text
+
+
+def test_the_rows_are_selected_on_request(site: Site) -> None:
+    """The page of a check shows the SELECT of the rows that break it when asked, and opens no source before that."""
+    client = site.signed_in()
+    place = f"/checks/{site.project.config.tables[0].check_id(site.project.config.tables[0].checks[0])}"
+    assert "?sql=true" in client.get(place).text
+    assert "<pre>SELECT" in client.get(place, params={"sql": "true"}).text
+    number = site.incident()
+    assert "?sql=true" not in client.get(f"/incidents/{number}").text
+    told = client.get(f"/api/v1/incidents/{number}", params={"sql": "true"}).json()["violations"]
+    assert (told["sql"], "no rows to list" in told["reason"]) == (None, True)

@@ -98,7 +98,7 @@ def test_a_moment_without_a_zone_is_one_of_the_project(site: Site, reported: int
     moment = site.clock.now() - timedelta(minutes=30)
     there = f"{moment.astimezone(ZoneInfo(site.project.config.timezone)):%Y-%m-%dT%H:%M}"
     for text in (there, f"{moment:%Y-%m-%dT%H:%M}:00Z"):
-        assert _page(site, f"?as_of={text}")["as_of"] == f"{moment:%Y-%m-%dT%H:%M}:00Z"
+        assert _page(site, f"?as_of={text}")["as_of"] == f"{moment:%Y-%m-%dT%H:%M}:00+00:00"
     page = site.signed_in().get(f"/downtime?as_of={there}").text
     assert "As it was known on" in page
     assert f'name="as_of" value="{there}"' in page

@@ -1,13 +1,15 @@
-"""Models of pages are kept for a moment, and never beyond a change."""
+"""Models of pages are shared by readers for some seconds; who changed something is shown the change."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
+import asyncio
 from itertools import count
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from monitor.web.model_cache import ModelCache
+from monitor.web.model_cache import Make, ModelCache
+from tests.tiers import examples
 
 
 class Number(BaseModel):
@@ -23,102 +25,141 @@ class Source:
         self.now = 0.0
         self._numbers = count(1)
 
-    def make(self) -> Number:
+    def cache(self, fresh_s: float = 2.0, old_s: float = 10.0) -> ModelCache:
+        """Return an empty cache by this clock."""
+        return ModelCache(lambda: self.now, fresh_s, old_s)
+
+    async def make(self) -> Number:
         """Return the next model."""
         return Number(value=next(self._numbers))
 
+    def held(self, release: asyncio.Event) -> Make:
+        """Return what makes the next model once it is released."""
 
-def _value(cache: ModelCache, source: Source, key: str = "page") -> int:
-    model = cache.get(key, source.make)
+        async def make() -> Number:
+            await release.wait()
+            return await self.make()
+
+        return make
+
+
+async def _value(cache: ModelCache, make: Make, key: str = "page", reader: str = "") -> int:
+    model = await cache.get(key, make, reader)
     assert isinstance(model, Number)
     return model.value
 
 
 def test_a_model_is_fresh_then_old_then_made_again() -> None:
-    """For two seconds it is the same; up to ten it is shown once more while the next is made; then one waits for it."""
-    source = Source()
-    cache = ModelCache(lambda: source.now, 2.0, 10.0)
-    assert [_value(cache, source), _value(cache, source), _value(cache, source, "other")] == [1, 1, 2]
-    source.now = 1.99
-    assert _value(cache, source) == 1
-    source.now = 9.0
-    made = threading.Event()
+    """For two seconds it is the same; up to ten it is shown while the next one is made; then a reader waits for it."""
 
-    def make() -> Number:
-        try:
-            return source.make()
-        finally:
-            made.set()
+    async def read() -> None:
+        source = Source()
+        cache = source.cache()
+        assert [await _value(cache, source.make), await _value(cache, source.make)] == [1, 1]
+        assert await _value(cache, source.make, "other") == 2
+        source.now = 1.99
+        assert await _value(cache, source.make) == 1
+        source.now = 9.0
+        assert [await _value(cache, source.make) for _ in range(3)] == [1, 1, 1]
+        await asyncio.sleep(0)
+        assert [await _value(cache, source.make) for _ in range(3)] == [3, 3, 3]
+        source.now = 19.0
+        assert await _value(cache, source.make) == 4
 
-    assert cache.get("page", make) == Number(value=1)
-    assert made.wait(60)
-    assert _value(cache, source, "other") == 2
-
-
-def test_a_model_that_is_too_old_is_not_shown() -> None:
-    """Whoever asks waits for a new one."""
-    source = Source()
-    cache = ModelCache(lambda: source.now, 2.0, 10.0)
-    assert _value(cache, source) == 1
-    source.now = 10.0
-    assert _value(cache, source) == 2
+    asyncio.run(read())
 
 
-def test_what_fails_in_the_background_is_raised_where_somebody_waits() -> None:
+def test_a_failure_in_the_background_is_raised_to_a_reader_who_waits() -> None:
     """An old model is shown as long as it may be; then the failure is."""
-    source = Source()
-    cache = ModelCache(lambda: source.now, 2.0, 10.0)
-    tried = threading.Event()
 
-    def fail() -> Number:
-        tried.set()
+    async def fail() -> Number:
         raise OSError("the store is gone")
 
-    assert _value(cache, source) == 1
-    source.now = 5.0
-    assert cache.get("page", fail) == Number(value=1)
-    assert tried.wait(60)
-    source.now = 11.0
-    with pytest.raises(OSError, match="gone"):
-        cache.get("page", fail)
-    assert _value(cache, source) == 2
+    async def read() -> None:
+        source = Source()
+        cache = source.cache()
+        assert await _value(cache, source.make) == 1
+        source.now = 5.0
+        assert await _value(cache, fail) == 1
+        await asyncio.sleep(0)
+        source.now = 11.0
+        with pytest.raises(OSError, match="gone"):
+            await cache.get("page", fail)
+        assert await _value(cache, source.make) == 2
+
+    asyncio.run(read())
 
 
-def test_a_change_forgets_everything_also_what_is_being_made() -> None:
-    """A model that was begun before a change is not given to those who ask after it."""
-    source = Source()
-    cache = ModelCache(lambda: source.now, 2.0, 10.0)
-    begun, changed = threading.Event(), threading.Event()
+def test_a_reader_is_shown_what_they_changed_and_costs_the_others_nothing() -> None:
+    """A model that was begun before a change is shown to others only, also one that is still being made."""
 
-    def slow() -> Number:
-        begun.set()
-        changed.wait(60)
-        return source.make()
+    async def read() -> None:
+        source, release = Source(), asyncio.Event()
+        cache = source.cache()
+        early = asyncio.create_task(_value(cache, source.held(release), reader="bob"))
+        await asyncio.sleep(0)
+        cache.change("mia")
+        late = asyncio.create_task(_value(cache, source.make, reader="mia"))
+        await asyncio.sleep(0)
+        release.set()
+        assert (await early, await late) == (1, 2)
+        for _ in range(5):
+            cache.change("mia")
+            assert await _value(cache, source.make, reader="bob") == 2
+        assert await _value(cache, source.make, reader="mia") == 3
+        assert await _value(cache, source.make, reader="bob") == 3
+        cache.change()
+        assert await _value(cache, source.make, reader="bob") == 4
 
-    with ThreadPoolExecutor(1) as pool:
-        early = pool.submit(cache.get, "page", slow)
-        begun.wait(60)
-        cache.clear()
-        assert _value(cache, source) == 1
-        changed.set()
-        assert early.result(60) == Number(value=2)
-    assert _value(cache, source) == 1
+    asyncio.run(read())
 
 
-def test_many_who_ask_at_once_get_one_model() -> None:
+@given(st.lists(st.tuples(st.sampled_from(["read", "change"]), st.integers(0, 400)), max_size=60))
+@settings(max_examples=examples(200))
+def test_no_reader_is_shown_a_model_older_than_their_change(steps: list[tuple[str, int]]) -> None:
+    """Whatever the order of changes and readings, and however many readers there are."""
+
+    async def read() -> None:
+        cache, state, changed = Source().cache(), [0], dict[str, int]()
+
+        async def make() -> Number:
+            return Number(value=state[0])
+
+        for step, reader in steps:
+            if step == "change":
+                state[0] += 1
+                cache.change(str(reader))
+                changed[str(reader)] = state[0]
+            else:
+                assert await _value(cache, make, reader=str(reader)) >= changed.get(str(reader), 0)
+
+    asyncio.run(read())
+
+
+def test_many_readers_at_once_get_one_model() -> None:
     """It is made once."""
-    source = Source()
-    cache = ModelCache(lambda: source.now, 2.0, 10.0)
-    with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(lambda _: _value(cache, source), range(64))) == {1}
+
+    async def read() -> None:
+        source, release = Source(), asyncio.Event()
+        cache = source.cache()
+        readers = [asyncio.create_task(_value(cache, source.held(release), reader=str(at))) for at in range(64)]
+        await asyncio.sleep(0)
+        release.set()
+        assert set(await asyncio.gather(*readers)) == {1}
+
+    asyncio.run(read())
 
 
 def test_it_does_not_grow_and_may_keep_nothing() -> None:
-    """The oldest of more than 256 is forgotten; without a time nothing is kept."""
-    source = Source()
-    cache = ModelCache(lambda: source.now, 2.0, 10.0)
-    values = [_value(cache, source, str(number)) for number in range(300)]
-    assert _value(cache, source, "299") == values[-1]
-    assert _value(cache, source, "0") == 301
-    none = ModelCache(lambda: source.now, 0.0, 0.0)
-    assert _value(none, source) != _value(none, source)
+    """The oldest of more than 256 is evicted; without a time nothing is kept."""
+
+    async def read() -> None:
+        source = Source()
+        cache = source.cache()
+        values = [await _value(cache, source.make, str(number)) for number in range(300)]
+        assert await _value(cache, source.make, "299") == values[-1]
+        assert await _value(cache, source.make, "0") == 301
+        none = source.cache(0.0, 0.0)
+        assert await _value(none, source.make) != await _value(none, source.make)
+
+    asyncio.run(read())

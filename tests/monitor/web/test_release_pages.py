@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from monitor.alerts.decision_record import encode_decision
+from monitor.alerts.notification_pass import NO_CHANNEL
 from monitor.config.release_model import Release
 from monitor.web.pictures import remedy_plot
 from monitor.web.views.releases import ReleaseQuery, show_comparison
@@ -132,3 +134,28 @@ def test_the_page_of_a_release_is_in_the_language_of_the_reader(site: Site) -> N
     page = site.signed_in(WebRole.STEWARD).get("/releases/extract", headers={"accept-language": "ja"}).text
     assert "匿名性の証明でも、法的助言でもありません。" in page
     assert "neither proof" not in page
+
+
+def test_the_state_of_a_release_is_said_in_the_language_of_the_reader(site: Site) -> None:
+    """In the list and on its page: the word, and why; JSON stays in English."""
+    client = site.signed_in(WebRole.STEWARD)
+    for path in ("/releases", "/releases/extract"):
+        page = client.get(path, headers={"accept-language": "ja"}).text
+        assert '<span class="mark release hold"><span aria-hidden="true">▲</span> 保留</span>' in page
+        assert "はまだ実行されていません" in page
+        assert "has not run yet" not in page
+    (release,) = client.get("/api/v1/releases", headers={"accept-language": "ja"}).json()["releases"]
+    assert (release["state"], "sentences" in release) == ("hold", False)
+
+
+def test_alerts_are_said_in_the_language_of_the_reader(site: Site) -> None:
+    """What happened to the incident, and the reason where nobody is notified."""
+    number = site.incident()
+    with site.store.writing() as tx:
+        (opening,) = tx.outbox.of_incidents([number])[number]
+        tx.outbox.settle([opening.id], site.clock.now(), encode_decision({}, str(NO_CHANNEL)))
+    for path in ("/alerts", f"/incidents/{number}"):
+        page = site.signed_in().get(path, headers={"accept-language": "ja"}).text
+        assert "起票" in page
+        assert "該当するルートがなく、担当者にチャネルがありません" in page
+        assert str(NO_CHANNEL) not in page

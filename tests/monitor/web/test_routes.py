@@ -9,6 +9,7 @@ from typing import Any, Final
 import jsonschema
 import pytest
 
+from monitor.answers.data_set import DataSet
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.selector import select
@@ -35,6 +36,8 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "hold": {"note": "the contract has ended"},
     "runs": {"tables": ["orders"]},
     "test": {"channel": "hook"},
+    "ask": {"table": "orders", "statistic": "count", "epsilon": "0.001"},
+    "plan": {"table": "orders", "statistic": "count", "epsilon": "0.001"},
     "events": {"kind": "deploy", "note": "loader 2.3", "table": "orders"},
     "results": {
         "schema": "tablewatch.results/1",
@@ -55,8 +58,15 @@ GUARDED: Final = [route for route in routes() if route.access is not Access.PUBL
 
 @pytest.fixture
 def web_section() -> str:
-    """Return a channel, which is never called."""
-    return alert_channel("http://127.0.0.1:9/")
+    """Return a channel, which is never called, and a budget."""
+    budget = "budgets: {orders: {total: 1, domain: {amount: {low: 0, high: 9, grid: 1}}}}\n"
+    return alert_channel("http://127.0.0.1:9/") + budget
+
+
+@pytest.fixture(autouse=True)
+def _budget(site: Site) -> None:
+    budget = DataSet.of(site.project, "orders").budget
+    site.project.ledger(site.store).create(budget, actor="mia", now=site.clock.now())
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +111,8 @@ def test_every_route_answers_each_role_as_declared(site: Site, role: WebRole | N
         leads_on = route.method == "POST" and not route.is_api and route.template is None
         if _is_allowed(role, route):
             expected = {303} if leads_on else {route.status}
+        elif role is WebRole.ASK and path == "/":
+            expected = {303}
         elif role is not None:
             expected = {403}
         else:

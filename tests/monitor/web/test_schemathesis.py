@@ -3,24 +3,18 @@
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import pytest
-import uvicorn
 
 from monitor.config.selector import select
-from monitor.config.web_model import cookie_name
 from monitor.scan.run import run_checks
-from monitor.web.credentials import start_session
-from monitor.web.server import asgi, listen, make_application
-from store import Grant, SignInMethod, WebRole
 from tests.monitor.web.ledger import charge, open_budget
-from tests.monitor.web.site import SHORT, Site
+from tests.monitor.web.site import Site
+from tests.tiers import examples
 
 CHECKS: Final = (
     "not_a_server_error",
@@ -29,23 +23,8 @@ CHECKS: Final = (
     "response_headers_conformance",
     "response_schema_conformance",
 )
-EXAMPLES: Final = 6
+EXAMPLES: Final = examples(6)
 """Requests to an address in each phase of random ones, at most."""
-
-
-@contextmanager
-def served(site: Site) -> Iterator[str]:
-    """Serve the application on this machine in a thread, for the block; its streams end at once."""
-    application = make_application(site.project, site.store, timing=SHORT)
-    with listen("127.0.0.1", 0) as listener:
-        server = uvicorn.Server(uvicorn.Config(asgi(application), log_config=None, lifespan="off", ws="none"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @contextmanager
@@ -57,10 +36,8 @@ def open_everything(site: Site, folder: Path) -> Iterator[tuple[str, str]]:
     site.schedule("orders", "refunds")
     for number in range(3):
         site.incident(f"number {number}")
-    with site.store.writing() as tx:
-        secret = start_session(tx, "mia", SignInMethod.FORM, Grant(WebRole.ADMIN), now=now)
-    with served(site) as address:
-        yield address, f"{cookie_name(site.project.config.web)}={secret}"
+    with site.served() as host:
+        yield f"http://{host}", site.cookie()
 
 
 @pytest.mark.schemathesis
@@ -69,8 +46,6 @@ def test_nothing_breaks_and_nothing_is_undocumented(site: Site, tmp_path: Path) 
 
     The twins with `.json` are left out: they are the same routes. One worker: Python 3.11 cannot parse in two threads.
     """
-    if find_spec("schemathesis") is None:
-        pytest.skip("schemathesis is not installed; it is in the group dev")
     with open_everything(site, tmp_path) as (address, cookie):
         words = [
             sys.executable, "-m", "schemathesis.cli", "run", f"{address}/api/v1/openapi.json",

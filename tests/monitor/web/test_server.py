@@ -1,12 +1,17 @@
 """The process: it listens where it may, serves files that are what we vendored, and ends when it is told to."""
 
+import http.client
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from hashlib import sha256
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -15,7 +20,7 @@ from monitor.clock import SystemClock
 from monitor.web.credentials import make_token
 from monitor.web.pages import assets
 from store import Grant, WebRole
-from tests.monitor.shop import build_shop
+from tests.monitor.shop import Shop, build_shop
 
 HTMX = "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130"
 
@@ -32,45 +37,91 @@ def test_pages_load_nothing_from_elsewhere() -> None:
         assert "//" not in path.read_text(encoding="utf-8").replace("http://www.w3.org", ""), path
 
 
+@contextmanager
+def _served(shop: Shop) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """Serve the pages of a shop in a process for the block; yield the process and its port."""
+    words = [sys.executable, "-m", "monitor", "-c", str(shop.config), "serve", "--port", "0"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=shop.config.parent) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            yield process, int(line.partition("127.0.0.1:")[2].partition(";")[0])
+        finally:
+            process.terminate()
+
+
+def _token(shop: Shop, name: str) -> str:
+    with shop.project().open_store() as store, store.writing() as tx:
+        return make_token(tx, name, Grant(WebRole.VIEWER), now=SystemClock().now(), life=timedelta(days=1))
+
+
+def _follow(stream: socket.socket, token: str) -> None:
+    """Ask for the stream of changes."""
+    stream.sendall(f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+
+
+def test_parallel_guesses_are_judged_as_often_as_guesses_in_turn(tmp_path: Path) -> None:
+    """Of sixty wrong passwords of a name at once exactly ten are judged; each other one is told when to try again."""
+    shop = build_shop(tmp_path)
+    shop.config.write_text(f"{shop.config.read_text()}\nweb: {{passwords: true}}\n")
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
+
+    def guess(number: int) -> tuple[int, bool]:
+        status = 503  # no place: the guess is sent again
+        while status == 503:
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            connection.request("POST", "/sign-in", f"name=mia&password=guess-{number}", form)
+            answer = connection.getresponse()
+            connection.close()
+            status = answer.status
+        return status, "retry-after" in answer.headers
+
+    with _served(shop) as (_, port), ThreadPoolExecutor(60) as pool:
+        assert Counter(pool.map(guess, range(60))) == {(401, False): 10, (429, True): 50}
+
+
+def test_streams_are_bounded_together_and_for_each_token(tmp_path: Path) -> None:
+    """Of clients that connect at once, a token gets 20 streams and all together 200, never one more."""
+    shop = build_shop(tmp_path)
+    tokens = [_token(shop, f"ci{number}") for number in range(11)]
+    with _served(shop) as (_, port), ExitStack() as stack:
+
+        def connect(token: str, number: int) -> Counter[bytes]:
+            streams = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(number)]
+            for stream in streams:
+                _follow(stream, token)
+            return Counter(_read_until(stream, b"\r\n").split()[1] for stream in streams)
+
+        assert connect(tokens[0], 25) == {b"200": 20, b"429": 5}
+        with ThreadPoolExecutor(10) as pool:
+            others = sum(pool.map(connect, tokens[1:], [20] * 10), Counter())
+        assert others == {b"200": 180, b"503": 20}
+
+
 def test_it_ends_when_told_to_also_with_half_a_request_open(tmp_path: Path) -> None:
     """SIGTERM: what is open is given some seconds, and the exit code is 0."""
-    shop = build_shop(tmp_path)
-    words = [sys.executable, "-m", "monitor", "-c", str(shop.config), "serve", "--port", "0"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        port = int(line.partition("127.0.0.1:")[2].partition(";")[0])
-        with (
-            socket.create_connection(("127.0.0.1", port)) as half,
-            socket.create_connection(("127.0.0.1", port)) as idle,
-        ):
-            half.sendall(
-                b"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
-                b"Content-Length: 9\r\n\r\nname"
-            )
-            idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert idle.recv(64).startswith(b"HTTP/1.1 200")
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 0
+    with (
+        _served(build_shop(tmp_path)) as (process, port),
+        socket.create_connection(("127.0.0.1", port)) as half,
+        socket.create_connection(("127.0.0.1", port)) as idle,
+    ):
+        half.sendall(
+            b"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 9\r\n\r\nname"
+        )
+        idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert idle.recv(64).startswith(b"HTTP/1.1 200")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
 
 
 def test_streams_end_when_it_is_told_to_stop(tmp_path: Path) -> None:
     """SIGTERM: fifty open streams are ended as streams end, none is cut."""
     shop = build_shop(tmp_path)
-    with shop.project().open_store() as store, store.writing() as tx:
-        grant = Grant(WebRole.VIEWER)
-        token = make_token(tx, "ci", grant, now=SystemClock().now(), life=timedelta(days=1))
-    words = [sys.executable, "-m", "monitor", "-c", str(shop.config), "serve", "--port", "0"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process, ExitStack() as stack:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        port = int(line.partition("127.0.0.1:")[2].partition(";")[0])
+    tokens = [_token(shop, f"ci{number}") for number in range(5)]
+    with _served(shop) as (process, port), ExitStack() as stack:
         streams = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(50)]
-        for stream in streams:
-            stream.sendall(
-                b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n"
-                b"Authorization: Bearer " + token.encode() + b"\r\n\r\n"
-            )
+        for stream, token in zip(streams, cycle(tokens), strict=False):
+            _follow(stream, token)
         for stream in streams:
             assert _read_until(stream, b"id: 0\n\n").startswith(b"HTTP/1.1 200")
         process.send_signal(signal.SIGTERM)

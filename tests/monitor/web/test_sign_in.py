@@ -5,6 +5,9 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.requests import Request
 
 from monitor.config.web_model import cookie_name
 from monitor.web.credentials import (
@@ -12,14 +15,16 @@ from monitor.web.credentials import (
     IDLE,
     LINK_LIFE,
     SHORTEST,
-    SignInLimit,
+    client_of,
     hash_password,
     is_password,
     make_link,
 )
+from monitor.web.rate_limit import TryLimit
 from monitor.web.sign_in import local_path
 from store import Grant, WebRole, WebUser
 from tests.monitor.web.site import Site
+from tests.tiers import examples
 
 PASSWORD = "a long password of mia"  # noqa: S105 - of a user of these tests
 SECRET = "0123456789abcdef"  # noqa: S105 - of a proxy of these tests
@@ -32,6 +37,7 @@ def web_section() -> str:
     return f"""
 web:
   passwords: true
+  client_header: X-Forwarded-For
   proxy:
     header: X-Forwarded-User
     secret_header: X-Tablewatch-Proxy-Secret
@@ -128,17 +134,78 @@ def test_one_who_guesses_behind_a_proxy_locks_nobody_else_out(site: Site, addres
     assert client.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == code
 
 
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "counted"),
+    [
+        ("192.0.2.7", None, "192.0.2.7"),
+        ("192.0.2.7", "198.51.100.7", "192.0.2.7"),
+        ("127.0.0.1", None, None),
+        ("127.0.0.1", "unknown", None),
+        ("10.0.20.11", None, None),
+        ("10.0.20.11", "198.51.100.7, 10.0.20.12", "198.51.100.7"),
+        ("127.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
+        ("::1", "::ffff:198.51.100.7", "198.51.100.7"),
+        ("127.0.0.1", "2001:db8:1:2::7", "2001:db8:1:2::/64"),
+    ],
+)
+def test_behind_a_proxy_failures_count_for_the_address_that_it_names(
+    site: Site, peer: str, forwarded: str | None, counted: str | None
+) -> None:
+    """The last address that is no proxy's counts, of IPv6 its network; a client that is no proxy names no other."""
+    headers = [] if forwarded is None else [(b"x-forwarded-for", forwarded.encode())]
+    request = Request({"type": "http", "client": (peer, 50_000), "headers": headers})
+    assert client_of(site.project.config.web, request) == counted
+
+
+def test_one_who_guesses_behind_a_proxy_that_names_clients_waits(site: Site) -> None:
+    """Names are changed with each guess; another client of the same proxy signs in."""
+    _add_user(site)
+    client, other = (site.client(**{"x-forwarded-for": f"198.51.100.{number}"}) for number in (7, 8))
+    for number in range(10):
+        assert client.post("/sign-in", data={"name": f"eve{number}", "password": "wrong"}).status_code == 401
+    assert client.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == 429
+    assert other.post("/sign-in", data={"name": "mia", "password": PASSWORD}).status_code == 303
+
+
 def test_the_limit_counts_names_and_addresses_apart_and_forgets() -> None:
-    """A name or an address is refused by its own failures; what is remembered is bounded."""
+    """A name or an address is refused by its own failures, told how long; the number of keys is bounded."""
     now = [0.0]
-    limit = SignInLimit(lambda: now[0], most=2, window_s=60, entries=2)
-    limit.fail("name a", "address x")
-    assert limit.is_open("name a", "address x")
-    limit.fail("name b", "address x")
-    assert limit.is_open("name b")
-    assert not limit.is_open("name b", "address x")
+    limit = TryLimit(lambda: now[0], most=2, window_s=60, entries=2)
+    assert limit.begin("name a", "address x") is None
+    now[0] = 20
+    assert limit.begin("name a", "address x") is None
+    assert limit.begin("name b", "address x") == 41
+    assert limit.begin("name b") is None
     now[0] = 61
-    assert limit.is_open("address x")
+    assert limit.begin("address x") is None
+
+
+def test_a_try_that_succeeds_is_no_failure() -> None:
+    """It is taken back: the same user may sign in as often as wanted, and earlier failures stay counted."""
+    limit = TryLimit(lambda: 0.0, most=2)
+    for _ in range(5):
+        assert limit.begin("name a") is None
+        limit.take_back("name a")
+    assert limit.begin("name a") is None
+    assert limit.begin("name a") is None
+    assert limit.begin("name a") == 901
+
+
+@given(most=st.integers(1, 4), steps=st.lists(st.sampled_from(["begin", "succeed", "fail"]), max_size=40))
+@settings(max_examples=examples(200))
+def test_tries_in_flight_and_failures_are_never_more_than_the_limit(most: int, steps: list[str]) -> None:
+    """Whatever the order in which tries begin and end: those that run and those that failed are `most` at most."""
+    limit, running, failed = TryLimit(lambda: 0.0, most=most), 0, 0
+    for step in steps:
+        if step == "begin":
+            allowed = limit.begin("name a") is None
+            assert allowed == (running + failed < most)
+            running += allowed
+        elif running:
+            running -= 1
+            failed += step == "fail"
+            if step == "succeed":
+                limit.take_back("name a")
 
 
 def test_a_short_password_is_refused() -> None:

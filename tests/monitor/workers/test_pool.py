@@ -153,7 +153,6 @@ def _hung_places(folder):
 
 def test_a_pool_that_is_full_of_hung_jobs_grows_for_one_that_answers(make_pool, tmp_path):
     """When sources that used to answer all hang at once, a source that still answers gets a worker of its own."""
-    pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
     well = make_tables(tmp_path, "a", file="well.sqlite")
     with black_hole() as server:
         url = f"postgresql://u:p@127.0.0.1:{server.getsockname()[1]}/db"

@@ -29,9 +29,10 @@ from remedies.differential_privacy.sensitivity import (
     quantile_sensitivity,
     sum_sensitivity,
 )
+from tests.needs import needed_module
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest, laplace_probability, permuted
 
-dp = pytest.importorskip("opendp.prelude", reason="the extra [dp] is not installed")
+dp = needed_module("opendp.prelude", need="dp")
 dp.enable_features("contrib")
 
 UNSEEDED = 6.5
@@ -158,6 +159,7 @@ DATA: dict[str, tuple[range, Callable[[np.random.Generator, int], np.ndarray]]] 
 """Kinds of data: the candidates, and how so many rows are drawn."""
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("epsilon", ["0.05", "0.1", "0.5", "1", "4"])
 @pytest.mark.parametrize("rows", [200, 2_000])
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)], ids=str)

@@ -1,6 +1,7 @@
 """Parts of a table with labels of their own."""
 
 import math
+import random
 from collections import Counter
 from decimal import Decimal
 from itertools import combinations
@@ -17,6 +18,8 @@ from remedies.generalisation import LDiversityLimit, TClosenessLimit, mondrian, 
 from remedies.generalisation.frequencies import read_table
 from remedies.generalisation.levels import plain
 from remedies.generalisation.mondrian_search import cut_apart
+from remedies.generalisation.spelling import texts_of
+from remedies.generalise import Generalise
 from tests.remedies.generalisation.lattices import cases, entropy_l
 from tests.remedies.generalisation.losses import EVERYTHING, classes_of, path_of, read
 from tests.tiers import examples
@@ -130,6 +133,52 @@ def test_rows_with_the_same_values_stay_together(case, k):
     for row in known.rows(cut_apart(known.frequencies, k, criteria=[LDiversityLimit("secret", 2)])):
         labels.setdefault(row.held, set()).add(row.labels)
     assert all(len(label) == 1 for label in labels.values())
+
+
+def _patients(seed):
+    """Return patients of whom some ages of half the districts have one illness."""
+    dice = random.Random(seed)
+    rows = [(dice.randrange(18, 90), dice.randrange(50)) for _ in range(600)]
+    ills = ["hiv" if place < 25 and age % 22 < 6 else dice.choice(["flu"] * 5 + list("abcde")) for age, place in rows]
+    return pd.DataFrame([(*row, ill) for row, ill in zip(rows, ills, strict=True)], columns=["age", "zip", "ill"])
+
+
+def _could_be_cut(frequencies, recoding, k):
+    """Return the classes that Mondrian by k alone cuts further, as whoever knows the quasi-identifiers finds them."""
+    results = []
+    for number in range(int(recoding.classes().max()) + 1):
+        rows = recoding.classes() == number
+        numbers = [np.array(texts_of(domain.values), dtype=np.int64) for domain in frequencies.domains]
+        cells = {
+            domain.column: numbers[at][frequencies.codes[rows, at]] for at, domain in enumerate(frequencies.domains)
+        }
+        counts = pd.DataFrame({**cells, "count": frequencies.counts[rows]})
+        if len(mondrian(counts, {}, k, numeric=["age", "zip"]).class_sizes()) > 1:
+            results.append(number)
+    return results
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_class_that_could_be_cut_is_not_mostly_one_whose_cut_broke_a_limit(seed):
+    """As many are whole beside those whose cut was refused; the same ones in each run under one key."""
+    table = _patients(seed)
+    frequencies, _ = read_table(table, {name: plain(table[name]) for name in ("age", "zip")}, sensitive=["ill"])
+    asked = {"numeric": ["age", "zip"], "criteria": [LDiversityLimit("ill", 2)]}
+    found = cut_apart(frequencies, 5, key=b"one", **asked)
+    refused, besides, rows = found.uncut
+    assert 0 < refused <= besides
+    assert rows >= 10 * besides
+    assert refused + besides == len(_could_be_cut(frequencies, found, 5))
+    again = cut_apart(frequencies, 5, key=b"one", **asked)
+    assert (again.classes() == found.classes()).all()
+
+
+def test_where_no_other_cut_could_have_broken_a_limit_the_bill_says_so():
+    """Of twelve people seven have one illness, and the five of one side no other: nothing else is as uncertain."""
+    table = pd.DataFrame({"age": [20] * 5 + [30] * 7, "ill": ["hiv"] * 5 + list("abcdefg")})
+    remedy = Generalise.model_validate({"columns": ["age"], "k": 5, "l": {"ill": 2}, "search": "mondrian"})
+    mixed = remedy.apply(table).bill.figures["mixed"]
+    assert (mixed["classes_for_values"], mixed["classes_besides"], mixed["probability_for_values"]) == (1, 0, 1.0)
 
 
 def test_null_is_cut_off_from_numbers():

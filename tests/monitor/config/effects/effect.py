@@ -13,7 +13,8 @@ class Effect:
     """Two configurations that differ in one key only, by construction, and what is observed of each.
 
     `key` is the name of a section in the JSON Schema and its key, such as `Limits.k`. `path` leads from the `base` to
-    it; its last step is the key, unless the keys of the section are names that people choose.
+    it; its last step is the key, unless the keys of the section are names that people choose. `needs` names what has
+    to be installed, in the words of `tests.needs`.
     """
 
     key: str
@@ -21,6 +22,7 @@ class Effect:
     values: tuple[Any, Any]
     observe: Callable[[Mapping[str, Any]], object]
     path: tuple[str | int, ...] = ()
+    needs: tuple[str, ...] = ()
 
     def observations(self) -> tuple[object, object]:
         """Return what is observed with each of the values."""

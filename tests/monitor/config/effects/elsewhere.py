@@ -104,6 +104,16 @@ ELSEWHERE: Final = tuple(
             _STATE,
         ),
         (
+            "Release.missing_is_a_value",
+            f"{_RELEASES}test_people.py::test_missing_values_and_spellings_do_not_leave_as_values",
+            _STATE,
+        ),
+        (
+            "Release.spelling_is_a_value",
+            f"{_RELEASES}test_people.py::test_missing_values_and_spellings_do_not_leave_as_values",
+            _STATE,
+        ),
+        (
             "Release.re_release",
             f"{_RELEASES}test_person_registry.py::test_other_groups_of_the_same_people_are_refused",
             _STATE,
@@ -149,6 +159,11 @@ ELSEWHERE: Final = tuple(
             "needs Spark",
         ),
         ("Web.passwords", f"{_WEB}test_sign_in.py::test_passwords_sign_in_only_where_configured", _REQUESTS),
+        (
+            "Web.client_header",
+            f"{_WEB}test_sign_in.py::test_behind_a_proxy_failures_count_for_the_address_that_it_names",
+            _REQUESTS,
+        ),
         ("ProxySignIn.header", f"{_WEB}test_sign_in.py::test_a_trusted_proxy_signs_people_in", _REQUESTS),
         ("ProxySignIn.trusted", f"{_WEB}test_sign_in.py::test_only_the_proxy_may_send_its_header", _REQUESTS),
         ("ProxySignIn.secret_header", f"{_WEB}test_sign_in.py::test_a_trusted_proxy_signs_people_in", _REQUESTS),

@@ -27,6 +27,9 @@ FILES: Final = {
     "1;05/04/2026 10:00:00;05/04/2026;'a;''b'\n2;06/04/2026 11:00:00;06/04/2026;n/a\n",
     "day/orders-2026-11-21.csv": "id\n1\n",
     "day/orders-2026-11-22.csv": "id\n2\n",
+    "run_results.json": '{"metadata": {"invocation_id": "1", "generated_at": "2026-11-20T08:00:00Z"}, "results": '
+    '[{"unique_id": "test.ids", "status": "pass"}], "args": {"which": "build", "target": "prod", "vars": {"day": 1}, '
+    '"defer": true, "favor_state": true}}',
     "results.json": '{"origin": "other", "run_id": "1", '
     '"started_at": "2026-11-23T08:00Z", "ended_at": "2026-11-23T08:00Z", '
     '"results": [{"check": "sums", "status": "pass"}]}',

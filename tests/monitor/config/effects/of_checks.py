@@ -48,6 +48,10 @@ TABLES: Final = {
         [(i, i + 9, _ago(hours=i), _ago(hours=i + 20)) for i in range(1, 5)],
     ),
     "linkable": Rows({"q": "text"}, [("u",), ("v",)]),
+    "visits": Rows(
+        {"p": "text", "q": "text", "s": "text"},
+        [("p1", "u", "hiv"), ("p1", "u", "HIV"), ("p2", "v", "hiv"), ("p3", "v", None)],
+    ),
     "skewed": Rows({"q": "text", "s": "text"}, [("u", s) for s in ("s1", "s1", "s1", "s1", "s2")]),
 }
 WEEKS: Final = [4, 40, 40, 40]
@@ -81,6 +85,7 @@ _LEARNED_FROM: Final = {
     "weeks": (3, 8),
     "window": ("12w", "26w"),
     "holidays": ([], ["2026-11-13"]),
+    "at_least": (1, "60 %"),
 }
 _AGAINST: Final = {"table": ({"column": "id"}, "o", "t2"), "column": ({"table": "o"}, "id", "z"),
                    "aggregate": ({"table": "o"}, "sum", "max")}  # fmt: skip

@@ -59,13 +59,13 @@ def _lakes(config: Mapping[str, Any]) -> object:
 def _of_lakes() -> Iterator[Effect]:
     base = {**BASE, "sources": {"lake": {}}}
     catalogue = {"catalog": "default", "uri": "sqlite:///lake.db", "namespace": "shop"}
-    yield Effect("Source.delta", base, ("*", "ord*"), _lakes, ("sources", "lake", "delta"))
+    yield Effect("Source.delta", base, ("*", "ord*"), _lakes, ("sources", "lake", "delta"), KINDS)
     other = {**catalogue, "uri": "sqlite:///other.db"}
-    yield Effect("Source.iceberg", base, (catalogue, other), _lakes, ("sources", "lake", "iceberg"))
+    yield Effect("Source.iceberg", base, (catalogue, other), _lakes, ("sources", "lake", "iceberg"), KINDS)
     base = nested(base, "sources", "lake", iceberg=catalogue)
     for key, second in (("catalog", "other"), ("uri", "sqlite:///other.db"), ("namespace", ABSENT)):
         place = ("sources", "lake", "iceberg", key)
-        yield Effect(f"IcebergSource.{key}", base, (catalogue[key], second), _lakes, place)
+        yield Effect(f"IcebergSource.{key}", base, (catalogue[key], second), _lakes, place, KINDS)
 
 
 def _delayed(config: Mapping[str, Any]) -> object:
@@ -274,6 +274,17 @@ def _external() -> Iterator[Effect]:
     later = command(("import", "results", "results.json"), ("status", "--format", "json"), after=timedelta(hours=3))
     for key, first, second in (("origin", "other", "dbt"), ("reference", ABSENT, "sums"), ("every", "1d", "1h")):
         yield Effect(f"External.{key}", base, (first, second), later, ("tables", 0, "checks", 0, key))
+    built = {**check, "origin": "dbt", "reference": "test.ids"}
+    base = nested(nested(BASE, "tables", 0, checks=[built]), "sources", "lake", dbt={"target": "prod"})
+    of_dbt = command(("import", "dbt", "run_results.json"), ("status", "--format", "json"))
+    for key, first, second in (
+        ("target", "prod", "dev"),
+        ("vars", {"day": 1}, {"day": 2}),
+        ("defer", True, False),
+        ("favor_state", True, False),
+    ):
+        yield Effect(f"DbtRuns.{key}", base, (first, second), of_dbt, ("sources", "lake", "dbt", key))
+    yield Effect("Source.dbt", base, (ABSENT, {"target": "dev"}), of_dbt, ("sources", "lake", "dbt"))
     sources = {"files": "*.csv"}, {"external": True}
     yield Effect("Source.external", BASE, sources, CHECKED, ("sources", "lake"))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from checks.classes.tables import PersonColumn
 from monitor.releases.disclosure import uniqueness
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.releases.disclosure.uniqueness import Uniqueness, UniqueRecords, find_uniqueness
@@ -81,3 +82,43 @@ def test_a_table_without_rows_identifies_nobody(tmp_path: Path) -> None:
     spec = SourceSpec(name="t", base=tmp_path, files="t.parquet")
     found = find_uniqueness(TableRef(Target(Subject("t", "t", ()), spec)), ["ticket", "row"])
     assert (found.rows, found.share(["ticket"]), list(found.warnings())) == (0, 0.0, [])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "sqlite"])
+def test_a_column_is_counted_within_the_classes_too(tmp_path: Path, kind: str) -> None:
+    """Ten rows and ten seats: no seat is alone, each is within its row; what classes identify already is not added."""
+    place = _place(tmp_path, kind)
+    found = find_uniqueness(place, ["seat", "ward", "none"], ["row"])
+    assert found.within == [UniqueRecords(("seat",), 100)]
+    assert (found.share(["seat"]), found.share(["none"])) == (1, 0)
+    assert "'seat' together with the quasi-identifiers identifies 100 of 100 records uniquely and is not treated" in [
+        *found.warnings()
+    ]
+    assert found.as_json()["within_classes"] == [{"column": "seat", "records": 100}]
+    assert find_uniqueness(place, ["seat"], ["row", "ticket"]).within == []
+
+
+@pytest.mark.parametrize("kind", ["parquet", "sqlite"])
+def test_people_are_singled_out_not_their_rows(tmp_path: Path, kind: str) -> None:
+    """Of ten people with ten rows each, all are found by their row, though no row is alone."""
+    person = PersonColumn("row")
+    found = find_uniqueness(_place(tmp_path, kind), ["row", "none"], ["none"], person)
+    assert (found.rows, found.alone) == (10, [UniqueRecords(("row",), 10)])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "sqlite"])
+def test_a_person_who_is_found_by_several_rows_is_counted_once(tmp_path: Path, kind: str) -> None:
+    """Of ten people with ten tickets each, ten are found, not a hundred; within the classes as well."""
+    place = _place(tmp_path, kind)
+    found = find_uniqueness(place, ["ticket"], ["none"], PersonColumn("row"))
+    assert (found.rows, found.alone) == (10, [UniqueRecords(("ticket",), 10)])
+    found = find_uniqueness(place, ["pay"], ["seat"], PersonColumn("row"))
+    assert all(item.records <= found.rows for item in (*found.alone, *found.within))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "sqlite"])
+def test_an_identifier_that_does_not_repeat_tells_no_people(tmp_path: Path, kind: str) -> None:
+    """Rows are counted by it, and people by those that repeat."""
+    people, place = [PersonColumn(name, apart=True) for name in ("gone", "ticket", "row")], _place(tmp_path, kind)
+    assert find_uniqueness(place, ["ward"], (), *people[:2]).rows == 100
+    assert find_uniqueness(place, ["ward"], (), *people).rows == 10

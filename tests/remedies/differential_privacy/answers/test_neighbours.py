@@ -129,6 +129,7 @@ def _hold(engine: Engine, case: Case, spy: Spy) -> int:
     return tight
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("case", list(_cases(2)), ids=lambda case: case.name)
 def test_no_record_moves_a_sum_further_than_its_sensitivity_on_sqlite(
     case: Case, monkeypatch: pytest.MonkeyPatch

@@ -178,6 +178,7 @@ def test_numbers_are_told_as_whole_if_they_are() -> None:
     assert type(plain(Fraction(4, 2))) is int
 
 
+@pytest.mark.dp
 @pytest.mark.parametrize("epsilon", ["0.01", "0.09", "0.3", "1", "4"])
 @pytest.mark.parametrize(
     "words",
@@ -190,7 +191,8 @@ def test_numbers_are_told_as_whole_if_they_are() -> None:
 )
 def test_others_price_it_alike(words: dict[str, Any], epsilon: str) -> None:
     """OpenDP's privacy map of the scales and sensitivities of a request adds up to what it costs."""
-    dp = pytest.importorskip("opendp.prelude", reason="the extra [dp] is not installed")
+    import opendp.prelude as dp
+
     dp.enable_features("contrib")
     integers = dp.vector_domain(dp.atom_domain(T=int))
     terms = terms_of(domain=DOMAIN, unit="who", rows_per_unit=3)

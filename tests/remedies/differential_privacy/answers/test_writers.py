@@ -202,6 +202,7 @@ def values_of(column: Column) -> list[Any]:
 OWN: Final = [number // VISITS + 57 for number in range(PEOPLE * VISITS)]
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("unit", ["row", "who"])
 @pytest.mark.parametrize(
     ("name", "place"), [(name, place) for name, one in COLUMNS.items() for place in range(len(one.declared))]
@@ -235,6 +236,7 @@ def test_a_unit_is_the_same_in_any_type(name: str, tmp_path: Path, spy: Spy) -> 
     assert all(one == seen[0] for one in seen)
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("changed", [None, *ODD])
 @pytest.mark.parametrize("name", ["whole", "day", "truth", "fraction"])

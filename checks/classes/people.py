@@ -1,0 +1,64 @@
+"""Whom a check of classes counts: people in the place of rows, where a column says whose each row is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from checks._contract import CheckParameters, ColumnClass, Context, Measurement
+from checks.classes.few_people import named_people
+from checks.classes.tables import PersonColumn
+from checks.parameters.columns import ColumnName
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_NAMED, _DISTINCT = "named:", "distinct:"
+
+
+class PeopleParameters(CheckParameters):
+    """The parameters of checks that count people where rows are of people.
+
+    Rows that are alike hide nobody if they are all of one person.
+    """
+
+    person: ColumnName | None = Field(
+        None,
+        description="Column that identifies the person: people are counted, not rows; rows without one are one person.",
+    )
+    identifiers: tuple[ColumnName, ...] | None = Field(
+        None,
+        description="Direct identifiers that are counted in the same way where they repeat, if there is no 'person'; "
+        "by default those the table classifies as such.",
+    )
+
+    def identifier_counts(self, context: Context) -> Mapping[str, ir.Value]:
+        """Return aggregates that tell which direct identifiers repeat.
+
+        Raises:
+            Misconfigured: the table has no such column.
+        """
+        if self.person is not None:
+            context.column(self.person)
+            return {}
+        counts = {name: named_people(context, name, context.where) for name in self._identifiers(context)}
+        named = {f"{_NAMED}{name}": rows for name, (rows, _) in counts.items()}
+        return named | {f"{_DISTINCT}{name}": people for name, (_, people) in counts.items()}
+
+    def _identifiers(self, context: Context) -> Sequence[str]:
+        if self.identifiers is not None:
+            return self.identifiers
+        return [name for name, word in context.classified.items() if word is ColumnClass.DIRECT_IDENTIFIER]
+
+    def people_columns(self, measurement: Measurement) -> Sequence[PersonColumn]:
+        """Return the columns by which people are counted: the person's, else each direct identifier that repeats."""
+        if self.person is not None:
+            return [PersonColumn(self.person)]
+        names = [name.removeprefix(_NAMED) for name in measurement.values if name.startswith(_NAMED)]
+        return [
+            PersonColumn(name, apart=True)
+            for name in names
+            if measurement.number(f"{_DISTINCT}{name}") < measurement.number(f"{_NAMED}{name}")
+        ]

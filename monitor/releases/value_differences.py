@@ -1,0 +1,360 @@
+"""Judge what a new export and an earlier one tell together of sensitive values: by subtracting, and by linking rows.
+
+What one has more than the other, by class and value, meets the limits or is nothing. Where a reader can find the rows
+of one export in the other, by a pseudonym or by columns that are not generalised, the classes that rows are in
+both times meet the limits together, and so do the rows that are new.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from checks.classes.counts import KnownRelease as Earlier
+from checks.risk.composition import codes_of_signatures, distinct_pairs, join_classes, joined_classes_signed
+from checks.risk.differences import (
+    ClassLimits,
+    OverlaidReleases,
+    ReleasedValues,
+    Subtraction,
+    shown_by_subtracting,
+)
+from checks.risk.pairs import ClassPairs
+from monitor.releases.exported_rows import (
+    COMBINATIONS,
+    PUBLISHED,
+    SUPPRESSED,
+    WRITTEN,
+    ExportedRows,
+    worst_of_columns,
+)
+
+Whole = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class GoneRows(NamedTuple):
+    """Rows of an earlier export that are not in a later one, by class and value; int64 of shape (classes and values,).
+
+    `own`: the values of the rows of the later one by the same numbers, int64 of shape (rows,). `missing`: that of no
+    value.
+    """
+
+    classes: Whole
+    values: Whole
+    copies: Whole
+    own: Whole
+    missing: int
+
+    def few(self, least: float) -> Mask:
+        """Return which of them are in classes of which fewer values are gone than a limit on l wants."""
+        _, place = np.unique(self.classes, return_inverse=True)
+        known = np.bincount(place, self.values != self.missing)
+        result: Mask = (known < least)[place]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRows:
+    """The rows of a new export, all of which name a person, beside an earlier export.
+
+    `linkable`: of each row, whether a reader can find it in the earlier export by more than its class.
+    """
+
+    earlier: Earlier
+    rows: ExportedRows
+    linkable: Mask
+
+    @cached_property
+    def people(self) -> tuple[Whole, Whole]:
+        """Number the persons of the earlier export and of the rows, each alike in both."""
+        before, now = codes_of_signatures(self.earlier.pairs.people, self.rows.people)
+        return before, now
+
+    @cached_property
+    def classes(self) -> tuple[Whole, Whole]:
+        """Number the classes of the earlier export and of the rows, apart."""
+        before, now = (codes_of_signatures(part)[0] for part in (self.earlier.pairs.classes, self.rows.classes))
+        return before, now
+
+    @cached_property
+    def is_new(self) -> Mask:
+        """Return of each row whether its person is not in the earlier export."""
+        before, now = self.people
+        return ~np.isin(now, before)
+
+    @cached_property
+    def earlier_classes(self) -> tuple[Whole, Whole]:
+        """Return places of rows and the number of the earlier class of each, once for each that it may have been in.
+
+        Of several rows of a person each goes with those that were made of its quasi-identifiers, if any was.
+        """
+        earlier, now = self.earlier.pairs, self.rows
+        made_of = self._before("").made_of
+        classes, made = codes_of_signatures(earlier.classes, made_of[0])
+        leaves, combination = codes_of_signatures(made_of[1], now.made_of)
+        places, order = joined_classes_signed(
+            [(earlier.people, earlier.classes), (now.people, bytes(len(now.classes)))]
+        )
+        before, people = self.people
+        first = np.unique(classes[np.isin(before, people)])[order]
+        width = 1 + int(max(leaves.max(initial=-1), combination.max(initial=-1)))
+        is_made = np.isin(first * width + combination[places], made * width + leaves)
+        stay = is_made | ~np.isin(places, places[is_made])
+        return places[stay], first[stay]
+
+    def gone(self, name: str, places: Whole, first: Whole) -> GoneRows:
+        """Return what an earlier class has more of a sensitive column than the rows that were in it.
+
+        Args:
+            name: of the column.
+            places: of some rows.
+            first: the earlier class of each of them, as `earlier_classes`.
+        """
+        before, pairs = self._before(name), self.earlier.pairs
+        _, classes = codes_of_signatures(pairs.classes, before.groups)
+        values, own, missing = codes_of_signatures(before.values, self.rows.values[name], self.rows.missing[name])
+        width = 1 + max(int(part.max(initial=-1)) for part in (values, own, missing))
+        keys, at = np.unique(
+            np.concatenate([classes * width + values, first * width + own[places]]), return_inverse=True
+        )
+        left = np.bincount(at[: len(classes)], before.copies, len(keys)) - np.bincount(
+            at[len(classes) :], minlength=len(keys)
+        )
+        some = np.flatnonzero(left > 0) if self.is_counted else np.array([], dtype=np.int64)
+        return GoneRows(*np.divmod(keys[some], width), left[some].astype(np.int64), own, int(missing.max(initial=-1)))
+
+    @cached_property
+    def is_counted(self) -> bool:
+        """Check whether the values of the earlier export can be subtracted; earlier versions kept no counts."""
+        pairs = self.earlier.pairs
+        return (
+            pairs.values is not None and pairs.is_counted and all(self._before(name).is_counted for name in self._read)
+        )
+
+    @property
+    def _read(self) -> Sequence[str]:
+        """Return the sensitive columns, also as written where the earlier export has them, and "" for all rows."""
+        names = [name for name in self.rows.values if not name.endswith(WRITTEN) or len(self._before(name).copies)]
+        return [*names, ""]
+
+    def _before(self, name: str) -> ReleasedValues:
+        columns = self.rows.columns
+        return ReleasedValues.of(self.earlier.pairs, columns[name] if name else b"", columns[COMBINATIONS])
+
+    @cached_property
+    def _overlaid(self) -> Mapping[str, OverlaidReleases]:
+        rows = self.rows
+        if not self.is_counted:
+            return {}
+        ones = np.ones(len(self.linkable), dtype=np.int64)
+        made_of, people, alike = (rows.classes, rows.made_of), (rows.people, rows.classes), bytes(len(rows.classes))
+        return {
+            name: OverlaidReleases.of(
+                self._before(name),
+                ReleasedValues(rows.classes, rows.values.get(name, alike), ones, made_of, people, ones),
+                rows.table.get(name, alike),
+                missing=rows.missing.get(name, b""),
+            )
+            for name in self._read
+        }
+
+    def subtractions(self, rows: Mask, limits: ClassLimits) -> Mapping[str, tuple[Subtraction, ClassLimits]]:
+        """Subtract by each sensitive column, by the unions of classes that the earlier export and `rows` are made of.
+
+        Each with the limits that hold for it; by "" people are counted alone. Nothing where the earlier export kept no
+        counts.
+        """
+        of_people = ClassLimits(limits.k)
+        return {name: (item.united(rows), limits if name else of_people) for name, item in self._overlaid.items()}
+
+    def by_difference(self, limits: ClassLimits, kept: Mask) -> Mapping[str, int]:
+        """Count, by sensitive column, the parts of which the difference in either direction breaks a limit.
+
+        By "" those in which it is of fewer than k people, where no column says so.
+        """
+        every = self.subtractions(kept, limits)
+        broken = {name: sum(map(len, item.exposed(kept, limit))) for name, (item, limit) in every.items()}
+        counts = {**worst_of_columns(broken)}
+        of_people = counts.pop("", 0)
+        return counts | ({"": of_people} if of_people and not any(counts.values()) else {})
+
+    def alike_in_both(self, k: int, kept: Mask) -> Whole:
+        """Return the numbers of persons who are in both exports, and alike in both with fewer than k - 1 others."""
+        (before, now), (earlier, classes) = self.people, self.classes
+        both = join_classes(distinct_pairs(before, earlier), distinct_pairs(now[kept], classes[kept]))
+        return both[np.bincount(both[:, 1])[both[:, 1]] < k, 0] if len(both) else both[:, 0]
+
+
+def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, kept: Mask) -> Mask:
+    """Return which rows are in a joined class, or among new rows of a class, that breaks l or t, and can be found.
+
+    Each earlier export is joined with the rows, and all that link are joined together. Where no row links, joined
+    classes are found by subtracting classes.
+    """
+    result = np.zeros(len(kept), dtype=np.bool_)
+    linking = [item for item in every if (item.linkable & kept).any()]
+    for item in linking:
+        fresh = np.flatnonzero(item.is_new & kept)
+        result[_breaking(item, name, limits, fresh, item.classes[1][fresh], every=True)] = True
+    for item in every:
+        result |= _subtracted(item, name, limits, kept)
+    for group in [*([item] for item in linking), *([linking] if len(linking) > 1 else [])]:
+        earlier = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in group]
+        places, numbers = joined_classes_signed([*earlier, (group[0].rows.people, group[0].rows.classes)])
+        stay = kept[places]
+        result[_breaking(group[0], name, limits, places[stay], numbers[stay])] = True
+    return result
+
+
+def _subtracted(item: ComparedRows, name: str, limits: ClassLimits, kept: Mask) -> Mask:
+    """Return which rows are in joined classes, or new ones of a class, that break l and that subtracting shows.
+
+    Where it shows those who have left an earlier class, the rows of this class that stay.
+    """
+    result = np.zeros(len(kept), dtype=np.bool_)
+    if limits.l is None or not kept.any():
+        return result
+    places, first = item.earlier_classes
+    places, first = places[kept[places]], first[kept[places]]
+    fresh = np.flatnonzero(item.is_new & kept)
+    gone = item.gone(name, places, first)
+    nobody = gone._replace(classes=fresh[:0], values=fresh[:0], copies=fresh[:0])
+    outside = 1 + max(int(part.max(initial=-1)) for part in (*item.classes, first, gone.classes))
+    for new in (fresh[:0], fresh):  # newcomers hide what is left only by chance, and can be what is left
+        for left in (nobody, gone) if len(gone.classes) else (nobody,):  # so do those who have left
+            rows = np.concatenate([places, new])
+            before = np.concatenate([first, np.full(len(new), outside), left.classes])
+            after = np.concatenate([item.classes[1][rows], np.full(len(left.classes), outside)])
+            ends, joined = np.unique(np.stack([before, after]), axis=1, return_inverse=True)
+            joined = joined.reshape(-1).astype(np.int64)
+            broken = np.zeros(ends.shape[1], dtype=np.bool_)
+            broken[joined[: len(rows)]] = in_broken_classes(
+                item, name, ClassLimits(1, limits.l), rows, joined[: len(rows)]
+            )
+            broken[joined[len(rows) :]] = left.few(limits.l)
+            values = np.concatenate([gone.own[rows], left.values])
+            copies = np.concatenate([np.ones(len(rows), dtype=np.int64), left.copies])
+            shown = shown_by_subtracting(ends, ClassPairs.of(joined, values, copies), broken, outside=outside)
+            result[rows[shown[joined[: len(rows)]]]] = True
+            result[places[np.isin(first, left.classes[shown[joined[len(rows) :]]])]] = True
+    return result
+
+
+def left_out_before(
+    own: bytes, columns: Mapping[str, bytes], earlier: Sequence[Earlier]
+) -> Sequence[npt.NDArray[np.float64]]:
+    """Return what earlier exports left out of the rows of a table, as `Recodes.apply` takes it, the last one first.
+
+    Args:
+        own: the combination of quasi-identifiers of each row of the table.
+        columns: what combinations are remembered under.
+        earlier: the exports, the oldest first.
+    """
+    results = []
+    for release in reversed(earlier):
+        shown, left_out = _shown(release, columns)
+        rows, published, gone = codes_of_signatures(own, shown, left_out.values)
+        width = 1 + max(int(part.max(initial=-1)) for part in (rows, published, gone))
+        copies = np.bincount(gone, left_out.copies, width).astype(np.float64)
+        copies[published] = -np.inf
+        results.append((copies / np.maximum(1, np.bincount(rows, minlength=width)))[rows])
+    return results
+
+
+def _shown(release: Earlier, columns: Mapping[str, bytes]) -> tuple[bytes, ReleasedValues]:
+    """Return the combinations that leave in an export, and those that are left out of it."""
+    seen, linked, left_out = (
+        ReleasedValues.of(release.pairs, columns[name], columns[name]) for name in (COMBINATIONS, PUBLISHED, SUPPRESSED)
+    )
+    return linked.values or seen.values, left_out
+
+
+def missing_in_all(earliers: Sequence[Earlier], rows: ExportedRows, limits: ClassLimits) -> tuple[int, int]:
+    """Count the classes of k or more that are missing in all exports, and those of them that break a limit.
+
+    That is counted by each grouping that an export has, of the classes that are in no larger class of another grouping
+    that is missing too; returned is the grouping of which most break one. (0, 0) where all exports have one grouping:
+    what one of them hides, the others hide (docs/adr/0062-missing-in-all-exports.md).
+    """
+    leaves, groupings = rows.suppressed.made_of, list[Whole]()
+    published, hidden = [rows.published], [(rows.suppressed.classes, leaves)]
+    for earlier in earliers:
+        shown, left_out = _shown(earlier, rows.columns)
+        published.append(shown)
+        hidden.append((left_out.groups, left_out.values))
+    own, *codes = codes_of_signatures(leaves, *published, *(made_of for _, made_of in hidden))
+    classes = codes_of_signatures(*(groups for groups, _ in hidden))
+    width = 1 + max(int(part.max(initial=-1)) for part in (own, *codes))
+    is_published = np.zeros(width, dtype=np.bool_)
+    is_published[np.concatenate(codes[: len(published)])] = True
+    for groups, made_of in zip(classes, codes[len(published) :], strict=True):
+        missing = ~np.isin(groups, groups[is_published[made_of]])
+        of_leaf = np.full(width, -1, dtype=np.int64)
+        of_leaf[made_of[missing]] = groups[missing]
+        _join(groupings, of_leaf[own])
+    if len(groupings) < 2:
+        return 0, 0
+    counts = [_missing_of(place, groupings, rows, limits) for place in range(len(groupings))]
+    return max(counts, key=lambda item: 2 * item[0] - item[1])
+
+
+def _join(groupings: list[Whole], classes: Whole) -> None:
+    """Add the class of each row in an export to the groupings; -1 where it is in none that is missing."""
+    for place, other in enumerate(groupings):
+        if ((classes == other) | (classes < 0) | (other < 0)).all():
+            groupings[place] = np.maximum(classes, other)
+            return
+    groupings.append(classes)
+
+
+def _missing_of(place: int, groupings: Sequence[Whole], rows: ExportedRows, limits: ClassLimits) -> tuple[int, int]:
+    """Count the classes of a grouping that break a limit, and all, as `missing_in_all`."""
+    chosen = np.flatnonzero(groupings[place] >= 0)
+    numbers, classes, sizes = np.unique(groupings[place][chosen], return_inverse=True, return_counts=True)
+    counted, broken = sizes >= limits.k, np.zeros(len(numbers), dtype=np.bool_)
+    for other in (item[chosen] for at, item in enumerate(groupings) if at != place):
+        low, high = np.full(len(numbers), len(other) + int(other.max(initial=0))), np.full(len(numbers), -1)
+        np.minimum.at(low, classes, other)
+        np.maximum.at(high, classes, other)
+        whole = np.bincount(other[other >= 0], minlength=1 + int(high.max(initial=0)))
+        counted &= ~((low == high) & (low >= 0) & (whole[np.maximum(high, 0)] > sizes))
+    for name, values in rows.suppressed.values.items():
+        own, table, missing = codes_of_signatures(values, rows.table[name], rows.missing[name])
+        totals = np.bincount(table, minlength=1 + int(own.max(initial=0))).astype(np.int64)
+        pairs = ClassPairs.of(classes.astype(np.int64), own[chosen])
+        broken |= limits.broken(pairs, totals, missing=int(missing.max(initial=-1)))
+    return int((counted & broken).sum()), int(counted.sum())
+
+
+def _breaking(
+    item: ComparedRows, name: str, limits: ClassLimits, rows: Whole, classes: Whole, *, every: bool = False
+) -> Whole:
+    """Return the rows in classes that break l or t, of those with a row that can be found, or of `every` class."""
+    broken = in_broken_classes(item, name, replace(limits, k=1), rows, classes)
+    if not every:
+        broken &= np.isin(classes, classes[item.linkable[rows]])
+    result: Whole = rows[broken]
+    return result
+
+
+def in_broken_classes(item: ComparedRows, name: str, limits: ClassLimits, rows: Whole, classes: Whole) -> Mask:
+    """Return which of some rows are in a class that breaks a limit: by rows, or by people and their values.
+
+    `classes`: the class of each of these rows.
+    """
+    values, totals, missing = item.rows.numbered(name)
+    _, groups = np.unique(classes, return_inverse=True)
+    people, width = item.people[1], 1 + int(values.max(initial=0))
+    broken = limits.broken(ClassPairs.of(groups, values[rows]), totals, missing=missing)
+    once = np.unique(np.stack([groups, people[rows], values[rows]], axis=1), axis=0)
+    persons = np.bincount(np.unique(once[:, :2], axis=0)[:, 0]).astype(np.int64)
+    if len(rows) > persons.sum():
+        held = np.bincount(np.unique(people * width + values) % width, minlength=len(totals)).astype(np.int64)
+        pairs = ClassPairs.of(once[:, 0], once[:, 2])
+        broken |= limits.broken(pairs, held, missing=missing, people=persons)
+    result: Mask = broken[groups]
+    return result

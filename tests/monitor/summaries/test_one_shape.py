@@ -1,0 +1,134 @@
+"""A schema id has one shape: where commands, API and Python answer the same question, they give the same JSON."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import time_machine
+from starlette.testclient import TestClient
+
+import tablewatch
+from monitor.clock import SimulatedClock
+from monitor.config import load
+from monitor.config.project import Project
+from monitor.web.credentials import start_session
+from monitor.web.server import asgi, make_application
+from store import Grant, SignInMethod, WebRole
+from tests.monitor.commands.terminal import NOW, open_terminal
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGES = ("checks", "monitor", "remedies", "sources", "store", "tablewatch")
+ASKED = {
+    "tablewatch.incidents/1": (["incident", "list"], "/api/v1/incidents"),
+    "tablewatch.incident/1": (["incident", "show", "1"], "/api/v1/incidents/1"),
+    "tablewatch.table/1": (["table", "show", "orders"], "/api/v1/tables/orders"),
+    "tablewatch.alert-log/1": (["alert", "log", "--since", "30d"], "/api/v1/alerts"),
+}
+"""A command and an address that answer the same, by schema id."""
+ELSEWHERE = {
+    "tablewatch.answer-plan/1": "the address validates and answers what the command prints",
+    "tablewatch.answer/1": "likewise",
+    "tablewatch.event/1": "compared below",
+    "tablewatch.remedy/1": "what it has besides input, output, seconds and bill is the remedy's own",
+    "tablewatch.written/1": "two commands that write a file",
+}
+
+
+@pytest.fixture
+def terminal(tmp_path, capsys, monkeypatch):
+    """Return a terminal in a folder where an incident was found, another one logged and acknowledged, one resolved."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOGNAME", "m.mori")
+    terminal = open_terminal(tmp_path, capsys)
+    terminal.sql("INSERT INTO orders VALUES (1, 'eve')")
+    assert terminal("check").code == 1
+    for title, end in (("amounts x100", []), ("late", ["--resolved", "1h ago", "--as", "fixed"])):
+        words = ["--table", "orders", "--title", title, "--occurred", "3h ago", "--detected", "2h ago"]
+        assert terminal("incident", "open", *words, *end).code == 0
+    assert terminal("incident", "ack", "2").code == 0
+    return terminal
+
+
+@pytest.fixture
+def browser(terminal):
+    """Return an administrator's browser of the same project, at the same moment."""
+    project = Project(load(terminal.folder / "tablewatch.yaml", environment={}), SimulatedClock(NOW))
+    with project.open_store() as store:
+        with store.writing() as tx:
+            secret = start_session(tx, "mia", SignInMethod.FORM, Grant(WebRole.ADMIN), now=NOW)
+        with time_machine.travel(NOW, tick=False):
+            client = TestClient(asgi(make_application(project, store)), base_url="http://localhost")
+            client.cookies.set("tablewatch", secret)
+            yield client
+
+
+@pytest.mark.parametrize("schema", list(ASKED))
+def test_command_and_address_answer_the_same(terminal, browser, schema):
+    """Equal keys, types and values at every depth."""
+    words, address = ASKED[schema]
+    typed, answered = terminal.json(*words), browser.get(address).json()
+    assert typed["schema"] == answered["schema"] == schema
+    assert list(_differences(typed, answered)) == []
+
+
+def test_since_asks_the_same(terminal, browser):
+    """Incidents that were open since a time, with its offset; others are refused."""
+    typed = terminal.json("incident", "list", "--since", "30m ago", "--state", "resolved")
+    query = {"since": "2026-11-20T17:30:00+09:00", "state": "resolved"}
+    assert list(_differences(typed, browser.get("/api/v1/incidents", params=query).json())) == []
+    assert typed["incidents"] == []
+    assert len(terminal.json("incident", "list", "--since", "2h ago", "--state", "resolved")["incidents"]) == 1
+    for wrong in ("2026-11-20T17:30:00", "0001-01-01T00:00:00Z", "yesterday"):
+        assert browser.get("/api/v1/incidents", params={"since": wrong}).status_code == 422
+
+
+def test_python_answers_the_same(terminal):
+    """`Project.incidents` gives the incidents of the list."""
+    with time_machine.travel(NOW, tick=False):
+        found = tablewatch.load().incidents("open", "acknowledged", "resolved")
+    assert list(_differences(terminal.json("incident", "list")["incidents"], found)) == []
+
+
+def test_a_new_incident_is_answered_as_one_that_is_shown(terminal):
+    """What a verb answers is what `show` answers."""
+    changed = terminal.json("incident", "comment", "2", "as before")
+    assert list(_differences(changed, terminal.json("incident", "show", "2"))) == []
+
+
+def test_an_event_is_answered_the_same(terminal, browser):
+    """Logged by a command, or by an address, which finds the same one again."""
+    terminal.json("event", "add", "deploy", "--note", "v2", "--table", "orders")
+    (typed,) = terminal.json("event", "list")["events"]
+    (shown,) = browser.get("/api/v1/tables/orders").json()["events"]
+    assert list(_differences(typed, shown)) == []
+
+
+def test_an_id_that_two_modules_name_is_compared():
+    """Whoever publishes a schema id in a second place adds it here."""
+    named = defaultdict(set)
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_id(node.value):
+                    named[node.value].add(path)
+    assert {name for name, paths in named.items() if len(paths) > 1} <= set(ASKED) | set(ELSEWHERE)
+
+
+def _is_id(text):
+    return text.startswith("tablewatch.") and text.rpartition("/")[2].isdecimal() and " " not in text
+
+
+def _differences(one, other, at="$"):
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in sorted({*one, *other}):
+            if key in one and key in other:
+                yield from _differences(one[key], other[key], f"{at}.{key}")
+            else:
+                yield f"{at}.{key}", "in the command" if key in one else "in the answer"
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, pair in enumerate(zip(one, other, strict=True)):
+            yield from _differences(*pair, f"{at}[{number}]")
+    elif type(one) is not type(other) or one != other:
+        yield at, one, other
