@@ -86,11 +86,14 @@ def test_streams_are_bounded_together_and_for_each_token(tmp_path: Path) -> None
     tokens = [_token(shop, f"ci{number}") for number in range(11)]
     with _served(shop) as (_, port), ExitStack() as stack:
 
+        def stream(token: str) -> socket.socket:
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            _follow(connection, token)  # at once: of one address, 64 connections that sent nothing are kept
+            return connection
+
         def connect(token: str, number: int) -> Counter[bytes]:
-            streams = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(number)]
-            for stream in streams:
-                _follow(stream, token)
-            return Counter(_read_until(stream, b"\r\n").split()[1] for stream in streams)
+            streams = [stream(token) for _ in range(number)]
+            return Counter(_read_until(each, b"\r\n").split()[1] for each in streams)
 
         assert connect(tokens[0], 25) == {b"200": 20, b"429": 5}
         with ThreadPoolExecutor(10) as pool:
