@@ -2,21 +2,19 @@
 
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from checks import Kind, OccurrenceMethod, Severity
-from incidents import Episode, FoundBy, Onset, Opened, Resolution, Resolved, encode, to_us
+from incidents import from_us, to_us
 from store import open_store
 
 END: Final = datetime(2026, 11, 18, 9, 0, tzinfo=UTC)
 """The present: a Wednesday."""
 YEARS: Final = timedelta(days=3 * 365)
-_RESOLVED: Final = timedelta(days=28)
-"""How long ago incidents ended of which that is an event: as of a day before, these are still open."""
 _HOUR_US: Final = 3_600_000_000
 CHECKS: Final = ("rows", "nulls")
 OWNERS: Final = 20
@@ -47,6 +45,10 @@ _INCIDENT: Final = (
 _EPISODE: Final = (
     "INSERT INTO episode (incident_id, number, occurred_us, earliest_us, latest_us, method, detected_us, resolved_us,"
     " acknowledged_us) VALUES (?, 0, ?, ?, ?, 'last-good-run', ?, ?, ?)"
+)
+_EVENT: Final = (
+    "INSERT INTO incident_event (incident_id, number, recorded_us, actor, kind, body, checksum)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 _WATCH: Final = (
     "INSERT INTO check_state (check_id, monitored_since_us, last_run_us, last_status, last_pass_ended_us, fail_streak,"
@@ -117,19 +119,11 @@ def fill(database: Path, size: Size) -> None:
 
 
 def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
-    rows = list(_incidents(size))
-    connection.executemany(_INCIDENT, [incident for incident, _ in rows])
-    connection.executemany(_EPISODE, [episode for _, episode in rows])
-    connection.execute(
-        "INSERT INTO incident_event (incident_id, number, recorded_us, actor, kind, body) "
-        "SELECT id, 0, detected_us, 'tablewatch', 'opened', ? FROM incident",
-        [_body(_opened())],
-    )
-    connection.execute(
-        "INSERT INTO incident_event (incident_id, number, recorded_us, actor, kind, body) "
-        "SELECT id, 1, ended_us, 'tablewatch', 'resolved', ? FROM incident WHERE ended_us > ?",
-        [_body(Resolved(END, Resolution.FIXED)), to_us(END - _RESOLVED)],
-    )
+    incidents = _incidents(size)
+    while rows := list(islice(incidents, 10_000)):
+        connection.executemany(_INCIDENT, [incident for incident, _, _ in rows])
+        connection.executemany(_EPISODE, [episode for _, episode, _ in rows])
+        connection.executemany(_EVENT, [event for _, _, events in rows for event in events])
     last = to_us(END) - _HOUR_US
     for number in range(size.tables):
         status = ("fail", "warn", "unknown(timeout)")[number % 3] if number % 50 == 0 else "pass"
@@ -137,31 +131,8 @@ def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
         connection.executemany(_WATCH, states)
 
 
-def _body(event: Opened | Resolved) -> str:
-    """Return the JSON of an event."""
-    from store._json import to_text
-
-    return to_text(encode(event))
-
-
-def _opened() -> Opened:
-    """Return the event that opens an incident, the same for all."""
-    onset = Onset(END, END, END, OccurrenceMethod.LAST_GOOD_RUN)
-    return Opened(
-        fingerprint="f",
-        table="t0",
-        check_id="t0.rows",
-        incident_kind=Kind.QUALITY,
-        severity=Severity.ERROR,
-        title="{rows:count} rows",
-        title_values={"rows": 41203},
-        found_by=FoundBy.CHECK,
-        episode=Episode(onset, END),
-    )
-
-
-def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Yield incidents spread evenly over three years; those at the end still last."""
+def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...], Sequence[tuple[Any, ...]]]]:
+    """Yield incidents spread evenly over three years, as rows of three tables; those at the end still last."""
     chance = random.Random(7)  # noqa: S311 - a benchmark, the same each time
     start, end = to_us(END - YEARS), to_us(END)
     for number in range(1, size.incidents + 1):
@@ -177,11 +148,39 @@ def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
         cause = CAUSES[number % len(CAUSES)] if over and number % 3 == 0 else None
         seen = detected + int(chance.expovariate(1 / _HOUR_US))
         seen_at = seen if number % 3 and seen < min(resolved, end) else None
-        words = ("person" if person else "check", "resolved" if over else "open", ended[0], detected, ended[1])
-        yield (
-            (number, f"f{number}", name, check, severity, *words, cause, cause is not None or (over and not good)),
-            (number, occurred, occurred - _HOUR_US, detected, detected, ended[1], seen_at),
-        )
+        state = "resolved" if over else "open" if seen_at is None else "acknowledged"
+        words = ("person" if person else "check", state, ended[0], detected, ended[1])
+        answered = cause is not None or (over and not good)
+        incident = (number, f"f{number}", name, check, severity, *words, cause, answered)
+        episode = (number, occurred, occurred - _HOUR_US, detected, detected, ended[1], seen_at)
+        yield incident, episode, [*_events(incident, episode)]
+
+
+def _events(incident: tuple[Any, ...], episode: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Yield the events of an incident, from which its rows follow."""
+    from store._incidents import checksum_of
+    from store._json import to_text
+
+    number, fingerprint, table, check, severity, found_by, _, resolution, _, ended, cause, answered = incident
+    occurred, earliest, latest, detected, _, seen = map(_iso, episode[1:])
+    onset = {"at": occurred, "earliest": earliest, "latest": latest, "method": "last-good-run"}
+    times = {"detected_at": detected, "resolved_at": None, "first_failed_at": None, "acknowledged_at": None}
+    told = {"check_id": check, "incident_kind": "quality", "severity": severity, "found_by": found_by}
+    title = {"title": "{rows:count} rows", "title_values": {"rows": 41203}}
+    opened = {"fingerprint": fingerprint, "table": table, **told, **title, "episode": {"onset": onset, **times}}
+    changes = [(episode[4], "tablewatch", "opened", opened)]
+    if seen is not None:
+        changes.append((episode[6], "tablewatch", "acknowledged", {"at": seen}))
+    if ended is not None:
+        actor = "mia" if answered else "tablewatch"
+        changes.append((ended, actor, "resolved", {"at": _iso(ended), "resolution": resolution, "cause": cause}))
+    for order, (recorded, actor, kind, body) in enumerate(changes):
+        cells = (number, order, recorded, actor, kind, to_text({**body, "kind": kind}))
+        yield *cells, checksum_of(*cells)
+
+
+def _iso(microseconds: int | None) -> str | None:
+    return None if microseconds is None else from_us(microseconds).isoformat().replace("+00:00", "Z")
 
 
 def _fill_measurements(connection: sqlite3.Connection, size: Size) -> None:

@@ -1,4 +1,7 @@
-"""What readers of the web pages get beside clients that write, guess or ask for too much; how long `/healthz` takes."""
+"""What readers of the web pages get beside clients that write, guess or ask for too much; how long `/healthz` takes.
+
+The last line is the floor of the machine: an application that does nothing, in the same server, beside as many clients.
+"""
 
 import argparse
 import http.client
@@ -31,6 +34,16 @@ while (begin := time.perf_counter()) < end:
     connection.close()
     print(time.perf_counter() - begin)
     time.sleep(0.05)
+"""
+_NOTHING: Final = """
+import sys, uvicorn
+async def answer(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]})
+    await send({"type": "http.response.body", "body": b"ok\\n"})
+config = uvicorn.Config(answer, port=0, http="h11", lifespan="off", log_config=None, access_log=False)
+listener = config.bind_socket()
+print("127.0.0.1:%d" % listener.getsockname()[1], flush=True)
+uvicorn.Server(config).run([listener])
 """
 
 
@@ -108,6 +121,7 @@ def neighbours(host: str, cookie: str, token: str, seconds: float) -> str:
                 *(row(health) if len(health) > 1 else [f"{seconds * 1e3:.0f} or more"] * 3),
             )
         )
+    rows.append(_floor([guess] * 64, seconds))
     head = (
         "clients",
         "answers a second by status",
@@ -120,6 +134,18 @@ def neighbours(host: str, cookie: str, token: str, seconds: float) -> str:
     return table(head, rows)
 
 
+def _floor(clients: Sequence[_Client], seconds: float) -> Sequence[str]:
+    """Return the line of an application that does nothing, which is asked in the same way."""
+    words = [sys.executable, "-c", _NOTHING]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            answers, health = _hammer((process.stdout or sys.stdin).readline().strip(), clients, seconds)
+        finally:
+            process.terminate()
+    p50 = row([taken for _, _, taken in answers])[0]
+    return "the same, beside an idle application", f"200: {len(answers) / seconds:.0f}", p50, "", *row(health)
+
+
 def _hammer(
     host: str, clients: Sequence[_Client], seconds: float
 ) -> tuple[Sequence[tuple[str, int, float]], Sequence[float]]:
@@ -130,9 +156,13 @@ def _hammer(
         answers = []
         connection = http.client.HTTPConnection(host)
         while (begin := time.perf_counter()) < end:
-            connection.request(client.method, client.path(), client.body, dict(client.headers))
-            answer = connection.getresponse()
-            answer.read()
+            try:
+                connection.request(client.method, client.path(), client.body, dict(client.headers))
+                answer = connection.getresponse()
+                answer.read()
+            except ConnectionError:  # closed while no request was on its way: one address may hold 64 such connections
+                connection.close()
+                continue
             answers.append((client.method, answer.status, time.perf_counter() - begin))
         connection.close()
         return answers

@@ -120,6 +120,7 @@ class Word(TypeDecorator[StrEnum]):
     def __init__(self, words: type[StrEnum]) -> None:
         super().__init__()
         self.words = words
+        self._known: Mapping[str, StrEnum] = {str(word): word for word in words}
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Refuse a word that is not in the set."""
@@ -133,7 +134,7 @@ class Word(TypeDecorator[StrEnum]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> StrEnum | None:
         """Return it as a word of the set."""
-        return None if value is None else self.words(value)
+        return None if value is None else self._known.get(value) or self.words(value)
 
 
 class Blob(TypeDecorator[bytes]):

@@ -42,9 +42,9 @@ def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
     """Return incidents with all their episodes, in the order of their ids."""
     batch = any_of(connection, ids, "incident_number")
     episodes: dict[int, list[Episode]] = {}
-    for row in connection.execute(_EPISODES.where(_E.incident_id.in_(batch))):
+    for row in connection.execute(_EPISODES.where(_E.incident_id.in_(batch))).all():
         episodes.setdefault(row.incident_id, []).append(episode_of(row))
-    rows = connection.execute(_INCIDENTS.where(_I.id.in_(batch)))
+    rows = connection.execute(_INCIDENTS.where(_I.id.in_(batch))).all()
     return {row.id: incident_of(row, episodes.get(row.id, ())) for row in rows}
 
 

@@ -22,6 +22,8 @@ _V: Final = IncidentEventRow.__table__
 _I: Final = IncidentRow.__table__
 
 _BATCH: Final = 1000
+_MOST: Final = 100
+"""Discrepancies after which no further incidents are compared: the store needs a backup, however many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +35,16 @@ class Discrepancy:
 
 
 def compare_with_events(connection: Connection) -> Sequence[Discrepancy]:
-    """Fold the events of every incident and name those that differ; events without an incident too."""
-    results = []
+    """Fold the events of every incident and name the first `_MOST` that differ; events without an incident too."""
+    results: list[Discrepancy] = []
     for ids in _batches(connection):
         stored = _incidents.load(connection, ids)
         response = _histories(connection, ids)
         for incident_id in ids:
             problem = _problem(stored.get(incident_id), response.get(incident_id, []))
             results += [] if problem is None else [Discrepancy(incident_id, problem)]
+            if len(results) == _MOST:
+                return results
     return results
 
 
@@ -75,7 +79,7 @@ def _histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Row
         )
         .where(_V.c.incident_id.in_(batch))
         .order_by(_V.c.incident_id, _V.c.number)
-    )
+    ).all()
     return {incident_id: list(events) for incident_id, events in groupby(rows, key=attrgetter("incident_id"))}
 
 

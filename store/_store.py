@@ -313,7 +313,7 @@ class Store:
         return result
 
     def rebuild_check(self) -> Sequence[Discrepancy]:
-        """Fold every incident's events and name those whose stored form says something else; empty when all agree."""
+        """Fold the incidents' events and name the first hundred whose stored form differs; empty when all agree."""
         from store._rebuild import compare_with_events
 
         return self.inspect(compare_with_events)

@@ -30,13 +30,15 @@ from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import Redactor
 from sources import SourceError, TableNotFound, open_source
-from store import CONFIRM, StoreError, last_file, open_store, schema_problems, store_file
+from store import CONFIRM, Discrepancy, StoreError, last_file, open_store, schema_problems, store_file
 
 _PACKAGES: Final = ("monitor", *monitor.PACKAGES, "tablewatch", "pytest_tablewatch")
 _SKEW: Final = timedelta(minutes=5)
 _NO_ROOM: Final = 16_000_000
 """Bytes: less than the write-ahead log of a store may need."""
 _LITTLE_ROOM: Final = 200_000_000
+_SHOWN: Final = 10
+"""Incidents that do not match their events, each with a finding of its own."""
 
 
 def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
@@ -165,9 +167,7 @@ def examine_store(loaded: Loaded, now: datetime) -> Iterator[Finding | datetime]
     except StoreError as error:
         yield Finding("store", FindingStatus.ERROR, str(error))
         return
-    for discrepancy in wrong:
-        message = f"incident {discrepancy.incident_id} does not match its events: {discrepancy.problem}"
-        yield Finding("store", FindingStatus.ERROR, message, "back up the store and report this as a bug")
+    yield from _discrepancies(wrong)
     if schema is None:
         hint = "GRANT CREATE ON DATABASE to its user while doctor runs"
         yield Finding("store", FindingStatus.UNKNOWN, "its schema cannot be compared: no schema can be created", hint)
@@ -181,6 +181,15 @@ def examine_store(loaded: Loaded, now: datetime) -> Iterator[Finding | datetime]
         yield Finding("retention", FindingStatus.WARNING, postponed.why, CONFIRM)
     if newest is not None:
         yield newest
+
+
+def _discrepancies(wrong: Sequence[Discrepancy]) -> Iterator[Finding]:
+    for discrepancy in wrong[:_SHOWN]:
+        message = f"incident {discrepancy.incident_id} does not match its events: {discrepancy.problem}"
+        yield Finding("store", FindingStatus.ERROR, message, "back up the store and report this as a bug")
+    if len(wrong) > _SHOWN:
+        message = f"at least {len(wrong) - _SHOWN} further incidents do not match their events"
+        yield Finding("store", FindingStatus.ERROR, message, "restore a backup")
 
 
 def examine_disks(loaded: Loaded) -> Iterator[Finding]:

@@ -129,7 +129,7 @@ def make_gates(connections: int) -> Mapping[RequestCost, Gate]:
         RequestCost.PAGE: Gate("requests", at_once=4, waiting=connections, each=connections),
         RequestCost.WRITE: Gate("changes", at_once=4, waiting=connections, each=64),
         RequestCost.VIEW: Gate("pages to compute", at_once=2, waiting=connections, each=64),
-        RequestCost.HEAVY_VIEW: Gate("large pages to compute", at_once=2, waiting=8, each=4),
+        RequestCost.HEAVY_VIEW: Gate("large pages to compute", at_once=1, waiting=9, each=4),
         RequestCost.OTHER_SYSTEM: Gate("requests to other systems", at_once=4, waiting=16, each=4),
         RequestCost.SIGN_IN: Gate("sign-ins", at_once=1, waiting=8, each=4),
         RequestCost.STREAM: Gate("streams of changes", at_once=200, waiting=0, each=20),

@@ -24,6 +24,7 @@ from monitor.doctor.diagnosis import (
 from monitor.doctor.finding import Finding, FindingStatus
 from monitor.terminal.output import Invocation
 from store import open_store
+from tests.store.made import AT, opened
 
 _NOW = datetime(2226, 11, 9, 9, 0, tzinfo=UTC)
 _CONFIG = """\
@@ -119,6 +120,19 @@ def test_the_store_is_examined_as_a_whole(here: Path) -> None:
     (finding,) = examine_store(loaded, _NOW)
     assert isinstance(finding, Finding)
     assert finding.verdict is FindingStatus.ERROR
+
+
+def test_a_store_in_which_nothing_fits_is_described_in_few_lines(here: Path) -> None:
+    """Ten incidents that do not match their events are named; of the others it is said how many there are at least."""
+    with open_store("sqlite:///store.db") as store, store.writing() as tx:
+        for number in range(120):
+            tx.incidents.open(opened(f"orders.{number}"), recorded_at=AT, actor="mia")
+    with sqlite3.connect(here / "store.db") as connection:
+        connection.execute("UPDATE incident SET assignee = 'nobody'")
+    connection.close()
+    *named, last = (one for one in examine_store(load(here / "tablewatch.yaml"), _NOW) if isinstance(one, Finding))
+    assert [one.message.split(" does")[0] for one in named] == [f"incident {number}" for number in range(1, 11)]
+    assert last.message == "at least 90 further incidents do not match their events"
 
 
 def test_an_unreachable_source_is_an_error(here: Path) -> None:

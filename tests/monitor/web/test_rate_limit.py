@@ -91,7 +91,7 @@ def test_wrong_passwords_at_once_leave_every_page_its_threads(site: Site, monkey
 def test_a_viewer_who_asks_for_large_pages_leaves_the_others_theirs(
     site: Site, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, path: str
 ) -> None:
-    """Of sixty large pages at once two are computed and two wait; another user's wait beside them, and come through."""
+    """Of sixty large pages at once one is computed and three wait; those of another user wait and come through."""
     hold = Hold(getattr(module, name))
     monkeypatch.setattr(module, name, hold)
     viewer, other = site.cookie(WebRole.VIEWER, name="eve"), site.cookie()

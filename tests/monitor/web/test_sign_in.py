@@ -1,6 +1,9 @@
 """Who gets in: by a password, a link, a proxy, a session; and who does not any more."""
 
+import os
 import re
+import sys
+import threading
 from datetime import timedelta
 from html import unescape
 
@@ -29,6 +32,15 @@ from tests.tiers import examples
 PASSWORD = "a long password of mia"  # noqa: S105 - of a user of these tests
 SECRET = "0123456789abcdef"  # noqa: S105 - of a proxy of these tests
 PROXY = {"x-forwarded-user": "bob", "x-tablewatch-proxy-secret": SECRET}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have a priority of their own on Linux only")
+def test_hashing_gives_way_to_requests() -> None:
+    """The thread that computes a hash, and with it those of argon2, has a lower priority than the event loop."""
+    assert not is_password("wrong", None)
+    (hashing,) = [thread for thread in threading.enumerate() if thread.name.startswith("hashing")]
+    own, other = (os.getpriority(os.PRIO_PROCESS, number or 0) for number in (0, hashing.native_id))
+    assert other == min(own + 10, 19)
 
 
 @pytest.fixture
