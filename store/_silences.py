@@ -29,6 +29,17 @@ class SilenceReader(Repository):
             statement = statement.where(_SILENCE.c.starts_at <= active_at, _SILENCE.c.until_at > active_at, not_ended)
         return [Silence(*row) for row in self._connection.execute(statement)]
 
+    def get(self, number: int) -> Silence:
+        """Return a silence.
+
+        Raises:
+            NotRecorded: there is none of that number.
+        """
+        row = self._connection.execute(select(*columns_of(SilenceRow)).where(_SILENCE.c.id == number)).first()
+        if row is None:
+            raise NotRecorded(f"silence {number} is not in the store; 'tablewatch silence list' shows those that are")
+        return Silence(*row)
+
     def disabled_channels(self) -> Mapping[str, Disabled]:
         """Return the channels that are not used, with why and since when."""
         rows = self._connection.execute(_DISABLED_CHANNELS)
@@ -52,7 +63,7 @@ class SilenceWriter(SilenceReader):
             raise StoreError("a silence of all tables has no name; one of a domain or a table names it")
         row = {"scope": scope, "name": name, "starts_at": starts_at, "until_at": until, "reason": reason, "actor": by}
         number = self._connection.scalars(insert(_SILENCE).values(row).returning(_SILENCE.c.id)).one()
-        return self._silence(number)
+        return self.get(number)
 
     def end(self, silence_id: int, at: datetime) -> Silence:
         """End a silence before its time; one that is over stays as it ended.
@@ -60,10 +71,10 @@ class SilenceWriter(SilenceReader):
         Raises:
             NotRecorded: there is none of that number.
         """
-        silence = self._silence(silence_id)
+        silence = self.get(silence_id)
         if silence.ended_at is None and at < silence.until:
             self._connection.execute(update(_SILENCE).where(_SILENCE.c.id == silence_id).values(ended_at=at))
-        return self._silence(silence_id)
+        return self.get(silence_id)
 
     def set_back(self, now: datetime) -> None:
         """Set the beginning and the early end of silences that lie in the future to the present."""
@@ -78,9 +89,3 @@ class SilenceWriter(SilenceReader):
     def enable_channel(self, name: str) -> bool:
         """Enable a channel; return whether it was disabled."""
         return self._connection.execute(delete(_DISABLED).where(_DISABLED.c.name == name)).rowcount > 0
-
-    def _silence(self, number: int) -> Silence:
-        row = self._connection.execute(select(*columns_of(SilenceRow)).where(_SILENCE.c.id == number)).first()
-        if row is None:
-            raise NotRecorded(f"silence {number} is not in the store; 'tablewatch silence list' shows those that are")
-        return Silence(*row)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from monitor.commands._options import KindWord, SeverityWord, check_table, reading, typed_times
+from monitor.commands._options import check_table, reading, typed_times
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
+from monitor.verbs.words import KindWord, SeverityWord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import CheckFormat, Force, Page, SeverityWord, typed_times
+from monitor.commands._options import CheckFormat, Force, Page, typed_times
 from monitor.terminal.console import out, progress
 from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.verbs.words import SeverityWord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,40 +1,33 @@
 """`tablewatch incident`: show incidents, act on them, and log what no check found.
 
-What is done to them is in `_incident_verbs`.
+What is done to them is in `monitor.verbs.incident`.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
-from monitor.commands import _incident_verbs
-from monitor.commands._options import (
-    By,
-    Force,
-    FoundByWord,
-    Locale,
-    Page,
-    ResolutionWord,
-    SeverityWord,
-    StateWord,
-    check_table,
-    reading,
-    typed_times,
-)
+from monitor.commands._options import Force, Locale, Page, read_number, reading, typed_times
+from monitor.commands._verb_command import add_verbs
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
+from monitor.terminal.problem import ExitCode, Problem, Stop, sum_up, unknown_name
+from monitor.verbs.incident import OPEN, VERBS
+from monitor.verbs.words import SeverityWord, StateWord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
-    from incidents import Incident, ReportedIncident
+    from incidents import Incident
     from monitor.config.project import Project
     from monitor.summaries.incident import IncidentFigures
+    from monitor.triage.incident_editor import IncidentDetail
+    from monitor.web.views.incidents import IncidentPage
+    from store import Store
 
+Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="Incident number.", parser=read_number)]
 _LONG_UNNOTICED_US: Final = 90 * 86_400_000_000
 
 app = typer.Typer(help="List, log and manage incidents.", no_args_is_help=True, rich_help_panel="Incidents and cost")
@@ -129,7 +122,7 @@ def _draw(
 @app.command()
 def show(
     ctx: typer.Context,
-    incident_id: _incident_verbs.Number,
+    incident_id: Number,
     sql: Annotated[bool, typer.Option("--sql", help="Show the SELECT of the rows that break its check.")] = False,
 ) -> None:
     """Show an incident: times and their source, TTD, TTR, cost, history, available actions.
@@ -146,7 +139,7 @@ def show(
     if sql:
         _show_sql(invocation, project, detail.incident)
     else:
-        _incident_verbs.present(invocation, project, detail, whole=True)
+        _present(invocation, project, detail, whole=True)
 
 
 def _show_sql(invocation: Invocation, project: "Project", incident: "Incident") -> None:
@@ -161,7 +154,7 @@ def _show_sql(invocation: Invocation, project: "Project", incident: "Incident") 
 
 
 @app.command()
-def causes(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
+def causes(ctx: typer.Context, incident_id: Number) -> None:
     """List what may have caused an incident: what changed near its beginning, the likeliest first, with the evidence.
 
     Example: tablewatch incident causes 41
@@ -188,7 +181,7 @@ def causes(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
 @app.command()
 def brief(
     ctx: typer.Context,
-    incident_id: _incident_verbs.Number,
+    incident_id: Number,
     locale: Locale = None,
     post_mortem: Annotated[bool, typer.Option("--post-mortem", help="Write the draft of a post-mortem.")] = False,
     out: Annotated[Path | None, typer.Option(help="File to write, else standard output.")] = None,
@@ -221,55 +214,54 @@ def brief(
         page.write(text, invocation)
 
 
-@app.command("open")
-def open_(
-    ctx: typer.Context,
-    table: Annotated[str, typer.Option(help="Table name in the configuration.")],
-    title: Annotated[str, typer.Option(help="Short description of the problem.")],
-    occurred: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When the problem started; by default the time of detection.")
-    ] = None,
-    detected: Annotated[str | None, typer.Option(metavar="TIME", help="When it was detected; by default now.")] = None,
-    resolved: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="When the data was correct again, if already resolved; with --as."),
-    ] = None,
-    as_: Annotated[
-        ResolutionWord | None,
-        typer.Option("--as", help="Resolution, with --resolved."),
-    ] = None,
-    cause: Annotated[str | None, typer.Option(help="Root cause, with --resolved.")] = None,
-    severity: Annotated[SeverityWord, typer.Option(help="Severity.")] = SeverityWord.ERROR,
-    found_by: Annotated[FoundByWord, typer.Option(help="How it was detected.")] = FoundByWord.PERSON,
-    any_table: Annotated[
-        bool, typer.Option("--any-table", help="Allow a table that is not in the configuration.")
-    ] = False,
-    by: By = None,
+def _present(invocation: Invocation, project: "Project", detail: "IncidentDetail", *, whole: bool = False) -> None:
+    """Show an incident: all details, or the last event and the available actions; JSON always has all."""
+    from incidents import Resolved
+    from incidents.verbs import available
+    from monitor.reporting.terminal_views.incident import format_event, incident_headline, incident_lines
+
+    def as_json() -> "IncidentPage":
+        from monitor.web.views.incidents import incident_page
+
+        with reading(project) as tx:
+            return incident_page(project, tx, detail, project.clock.now())
+
+    def draw(console: "Console") -> None:
+        if not whole:
+            console.print(incident_headline(detail.incident))
+            ends = [event for event in detail.events[-2:] if isinstance(event.change, Resolved)]
+            for event in ends if len(ends) == 2 else detail.events[-1:]:  # who corrects an end sees whose it was
+                console.print(format_event(event, project.config.timezone))
+            console.print(f"  available actions: {', '.join(available(detail.incident))}", style="dim")
+            return
+        for line in incident_lines(project, detail):
+            console.print(line)
+
+    invocation.emit(as_json, draw)
+    if project.faults:
+        why = sum_up(project.faults)
+        invocation.note(f"note: the configuration has errors ({why}), so checks and channels are not shown")
+
+
+def _present_changed(invocation: Invocation, project: "Project", store: "Store", incident: "Incident") -> None:
+    from monitor.triage.incident_editor import read_incident_detail
+
+    with store.reading() as tx:
+        detail = read_incident_detail(tx, incident.id)
+    _present(invocation, project, detail)
+
+
+def _present_logged(
+    invocation: Invocation, project: "Project", store: "Store", logged: "tuple[Incident, bool]"
 ) -> None:
-    """Log an incident that no check detected.
+    from monitor.triage.incident_editor import alike
 
-    Logging the same table, title and --detected again returns the existing incident.
-
-    Times are ISO 8601 with an offset (2026-11-11T10:10+09:00), without one in the project's local time, or '2h ago'.
-
-    Example: tablewatch incident open --table sales.orders --title 'amounts x100' --occurred 2026-11-11T10:10+09:00
-    """
-    from monitor.config.project import Project
-
-    invocation: Invocation = ctx.obj
-    project = Project.of(invocation, lazily=True)
-    times = {"--occurred": occurred, "--detected": detected, "--resolved": resolved}
-    form = _IncidentForm(table, title, times, resolution=as_, cause=cause, severity=severity, found_by=found_by)
-    report = form.read(project, invocation, any_table=any_table)
-    with _incident_verbs.incident_editor(project, by, existing=False) as editor:
-        incident, is_new = editor.log(report)
-        detail = editor.sheet(incident)
-        alike = editor.alike(incident) if is_new else ()
+    incident, is_new = logged
     if not is_new:
         invocation.note(f"note: already logged as incident #{incident.id}; nothing was changed")
-    for note in _warnings(project, incident, alike) if is_new else ():
+    for note in _warnings(project, incident, alike(store, incident)) if is_new else ():
         invocation.note(f"note: {note}")
-    _incident_verbs.present(invocation, project, detail)
+    _present_changed(invocation, project, store, incident)
 
 
 def _warnings(project: "Project", incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
@@ -288,55 +280,5 @@ def _warnings(project: "Project", incident: "Incident", alike: "Sequence[int]") 
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _IncidentForm:
-    """The options of `incident open`."""
-
-    table: str
-    title: str
-    times: "Mapping[str, str | None]"
-    resolution: str | None
-    cause: str | None
-    severity: str
-    found_by: str
-
-    def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "ReportedIncident":
-        """Return the incident to log.
-
-        Raises:
-            Stop: an option is invalid, or does not go with another.
-        """
-        from checks import Severity
-        from incidents import FoundBy, ReportedIncident, Resolution
-        from monitor.triage.create import listed_cause, tidy
-
-        if not any_table:
-            check_table(project.config, self.table)
-        if not tidy(self.title):
-            raise Stop(ExitCode.USAGE, Problem("usage", "--title is empty; write a short description of the problem"))
-        now = project.clock.now()
-        reader = typed_times(project, invocation, now)
-        moments = {option: reader.moment(option, text) for option, text in self.times.items()}
-        resolved_at, resolution = moments["--resolved"], self.resolution
-        if (resolved_at is None) != (resolution is None):
-            message = "--resolved and --as go together: when the data was correct again, and the resolution"
-            raise Stop(ExitCode.USAGE, Problem("usage", message, hint=f"--as takes {', '.join(Resolution)}"))
-        if resolved_at is not None and moments["--detected"] is None:
-            raise Stop(ExitCode.USAGE, Problem("usage", "--resolved needs --detected, the time of detection"))
-        if self.cause is not None and resolved_at is None:
-            hint = "use 'tablewatch incident comment' for notes on an open incident"
-            raise Stop(ExitCode.USAGE, Problem("usage", "--cause goes with --resolved and --as", hint=hint))
-        return ReportedIncident(
-            table=self.table,
-            title=tidy(self.title),
-            detected_at=moments["--detected"] or now,
-            occurred_at=moments["--occurred"],
-            resolved_at=resolved_at,
-            resolution=Resolution(resolution or Resolution.FIXED),
-            severity=Severity(self.severity),
-            found_by=FoundBy(self.found_by),
-            cause=None if self.cause is None else listed_cause(project.config, tidy(self.cause)),
-        )
-
-
-_incident_verbs.add_to(app)
+add_verbs(app, "incident", [OPEN], _present_logged)
+add_verbs(app, "incident", VERBS, _present_changed)

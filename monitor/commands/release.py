@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import By, Force, Locale, LocaleWord, Page, actor, format_for, os_account, reading, who
+from monitor.commands._options import By, Force, Locale, LocaleWord, Page, actor, format_for, reading
+from monitor.commands._verb_command import add_verbs
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
+from monitor.verbs.release import VERBS
 
 if TYPE_CHECKING:
+    from monitor.config.project import Project
     from monitor.releases.columns import ReleaseColumns
     from monitor.releases.compare import ReleaseComparison
     from monitor.releases.decisions import ReleaseDecisions
     from monitor.releases.state import ReleaseStanding
+    from store import Store
 
 
 class RecordFormat(StrEnum):
@@ -31,7 +35,6 @@ _BY_SUFFIX: Final = {".html": RecordFormat.HTML, ".htm": RecordFormat.HTML, ".js
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Configured release.")]
 Remedy = Annotated[str, typer.Option(metavar="NAME", help="Remedy of the release, or as-it-is.")]
-Note = Annotated[str, typer.Option(help="Reason; it is recorded.")]
 
 app = typer.Typer(
     help="Assess a release, compare remedies, approve one, and export a file that passes its limits.",
@@ -136,32 +139,6 @@ def compare(
         "reason": comparison.reason,
     }
     invocation.emit(result, lambda console: draw_comparison(console, name, comparison, typed=invocation.typed))
-
-
-@app.command()
-def approve(ctx: typer.Context, name: Name, remedy: Remedy, note: Note, by: By = None) -> None:
-    """Approve a remedy for the current table; the owner of the table cannot approve.
-
-    Example: tablewatch release approve research-extract --remedy generalise --by privacy-desk --note 'ticket 4711'
-    """
-    invocation: Invocation = ctx.obj
-    name_of_approver = who(by)
-    with _decisions(invocation, name) as decisions:
-        result = decisions.approve(remedy, by=name_of_approver, note=note, how=os_account(name_of_approver))
-    _present(invocation, name, result)
-
-
-@app.command()
-def hold(ctx: typer.Context, name: Name, note: Note, by: By = None) -> None:
-    """Put a release on hold until it is approved again.
-
-    Example: tablewatch release hold research-extract --by privacy-desk --note 'the contract has ended'
-    """
-    invocation: Invocation = ctx.obj
-    recorded = actor(by)
-    with _decisions(invocation, name) as decisions:
-        result = decisions.hold(note=note, by=recorded)
-    _present(invocation, name, result)
 
 
 @app.command()
@@ -335,9 +312,10 @@ def _decisions(invocation: Invocation, name: str) -> "Iterator[ReleaseDecisions]
         yield ReleaseDecisions(ReleaseColumns.of(project, name), store)
 
 
-def _present(invocation: Invocation, name: str, release_standing: "ReleaseStanding") -> None:
+def _present(invocation: Invocation, _: "Project", __: "Store", decided: "tuple[str, ReleaseStanding]") -> None:
     from rich.text import Text
 
+    name, release_standing = decided
     result: dict[str, Any] = {
         "schema": "tablewatch.release-decision/1",
         "ok": True,
@@ -348,3 +326,6 @@ def _present(invocation: Invocation, name: str, release_standing: "ReleaseStandi
         "said": release_standing.said,
     }
     invocation.emit(result, lambda console: console.print(Text(f"{name}: {release_standing.said}")))
+
+
+add_verbs(app, "release", VERBS, _present)

@@ -56,6 +56,15 @@ def read_incident_detail(tx: ReadTransaction, incident_id: int) -> IncidentDetai
     return IncidentDetail(incident, events, duplicates, tx.external_items.of_incident(incident_id))
 
 
+def alike(store: Store, incident: Incident) -> Sequence[int]:
+    """Return the other unresolved incidents of a table with the title of an incident, the newest first."""
+    with store.reading() as tx:
+        lasting = tx.incidents.matching(
+            IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED))
+        )
+    return [item.id for item in lasting if item.id != incident.id and item.title == incident.title]
+
+
 class IncidentEditor:
     """Changes incidents on behalf of an actor, at one moment.
 
@@ -92,19 +101,6 @@ class IncidentEditor:
             for incident in incidents.values():
                 return incident, False
             return tx.incidents.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
-
-    def sheet(self, incident: Incident) -> IncidentDetail:
-        """Return the present details of an incident."""
-        with self._store.reading() as tx:
-            return read_incident_detail(tx, incident.id)
-
-    def alike(self, incident: Incident) -> Sequence[int]:
-        """Return the other unresolved incidents of its table with its title, the newest first."""
-        with self._store.reading() as tx:
-            lasting = tx.incidents.matching(
-                IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED))
-            )
-        return [item.id for item in lasting if item.id != incident.id and item.title == incident.title]
 
     def acknowledge(self, incident_id: int) -> Incident:
         """Acknowledge an incident."""

@@ -1,16 +1,12 @@
-"""Log events around tables, such as deployments, and return them as JSON."""
+"""Log events around tables, such as deployments."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
 
-from monitor.clock import iso
 from monitor.config.project import Project
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
-from monitor.triage.create import tidy, unknown_table
+from monitor.triage.create import unknown_table
 from store import LoggedEvent, LoggedEventKind, NotRecorded, Store
-
-LONGEST_NOTE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +24,15 @@ def log_event(project: Project, store: Store, form: EventForm, *, actor: str) ->
     """Log an event; return it, and whether it is new.
 
     Raises:
-        Stop: its table or source is not configured, it has no note, or its time is in the future.
+        Stop: its table or source is not configured, or its time is in the future.
     """
-    _check(project, form)
+    check_event(project, form)
     with store.writing() as tx:
         now = tx.schedule.clock(project.clock.now())
         at = form.happened_at or now
         if at > now:
             raise _refused("an event has happened: its time is in the future")
-        event = LoggedEvent(form.kind, at, form.table, form.source, tidy(form.note), actor, now)
+        event = LoggedEvent(form.kind, at, form.table, form.source, form.note, actor, now)
         return tx.logged_events.add(event)
 
 
@@ -54,32 +50,18 @@ def remove_event(project: Project, store: Store, number: int, *, actor: str) -> 
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("event.not_found", str(error))) from None
 
 
-def event_as_json(event: LoggedEvent) -> dict[str, Any]:
-    """Return an event as JSON."""
-    return {
-        "id": event.id,
-        "kind": event.kind.value,
-        "happened_at": iso(event.happened_at),
-        "table": event.table,
-        "source": event.source,
-        "note": event.note,
-        "by": event.actor,
-        "recorded_at": iso(event.recorded_at),
-    }
+def check_event(project: Project, form: EventForm) -> None:
+    """Check that an event can be logged.
 
-
-def _check(project: Project, form: EventForm) -> None:
+    Raises:
+        Stop: its table or source is not configured.
+    """
     if form.table is not None and form.source is not None:
         raise _refused("an event is of a table or of a source, not of both")
     if form.table is not None and (problem := unknown_table(form.table, project.config)) is not None:
         raise Stop(ExitCode.USAGE, problem)
     if form.source is not None and form.source not in project.config.sources:
         raise Stop(ExitCode.USAGE, unknown_name("source", form.source, project.config.sources))
-    note = tidy(form.note)
-    if not note:
-        raise _refused("the note is empty; write what happened")
-    if len(note) > LONGEST_NOTE:
-        raise _refused(f"the note has {len(note)} characters; it may have {LONGEST_NOTE}")
 
 
 def _refused(message: str) -> Stop:

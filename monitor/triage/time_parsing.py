@@ -194,11 +194,15 @@ def _offset(moment: datetime) -> str:
 
 
 class TypedTimes:
-    """Reads the times of a command's options, and says once which zone was assumed for those without an offset."""
+    """Reads the times of a command's options, and says once which zone was assumed for those without an offset.
 
-    def __init__(self, reader: TimeReader, note: Callable[[str], None]) -> None:
+    `named` returns what a problem calls an option.
+    """
+
+    def __init__(self, reader: TimeReader, note: Callable[[str], None], named: Callable[[str], str] = str) -> None:
         self._reader = reader
         self._note = note
+        self._named = named
         self._said = False
 
     def moment(self, option: str, text: str | None) -> datetime | None:
@@ -234,13 +238,13 @@ class TypedTimes:
         try:
             return parse_duration(text)
         except ValueError as error:
-            raise Stop(ExitCode.USAGE, Problem("time.unreadable", f"{option}: expected {error}")) from None
+            raise Stop(ExitCode.USAGE, Problem("time.unreadable", f"{self._named(option)}: expected {error}")) from None
 
     def _read(self, option: str, text: str, read: Callable[[str], T]) -> T:
         try:
             return read(text)
         except UnreadableTime as error:
-            raise Stop(ExitCode.USAGE, Problem("time.unreadable", f"{option}: {error}")) from None
+            raise Stop(ExitCode.USAGE, Problem("time.unreadable", f"{self._named(option)}: {error}")) from None
 
 
 def format_time(moment: datetime, zone: str) -> str:

@@ -2,23 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from monitor.config import Config
+from monitor.verbs.verb import Access
 from store import Grant, SignInMethod, WebRole
-
-
-class Access(StrEnum):
-    """The right that a route requires."""
-
-    PUBLIC = "public"
-    READ = "read"
-    RESPOND = "respond"
-    RELEASE = "release"
-    ADMINISTER = "administer"
-    ASK = "ask"
-
 
 ALLOWED: Final[Mapping[WebRole, frozenset[Access]]] = {
     WebRole.VIEWER: frozenset({Access.PUBLIC, Access.READ}),

@@ -6,24 +6,19 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from monitor.config.project import Project
 from monitor.terminal.problem import Problem
-from monitor.web.access import Access, Principal
+from monitor.verbs.verb import Access, Nothing
+from monitor.web.access import Principal, may_act_on
 from monitor.web.change_feed import ChangeFeed
 from monitor.web.model_cache import ModelCache
 from monitor.web.oidc import OidcProvider
 from monitor.web.problems import WebError
 from monitor.web.rate_limit import Gate, RequestCost, TryLimit
 from store import ReadTransaction, Store
-
-
-class Nothing(BaseModel):
-    """No query and no body."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +63,15 @@ class Call:
     def store(self) -> Store:
         """Return the store."""
         return self.application.store
+
+    def check_may_act(self, table: str) -> None:
+        """Check that the caller may act on a table.
+
+        Raises:
+            WebError: 403.
+        """
+        if not may_act_on(self.require_principal().grant, self.project.config, table):
+            raise WebError(403, Problem("access.table", f"your role does not act on table {table}"))
 
     def require_principal(self) -> Principal:
         """Return the caller, on a route that requires one.

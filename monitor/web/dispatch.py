@@ -13,7 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from monitor.config.web_model import attempt_cookie_name, cookie_name
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import json_text
-from monitor.web.access import Access, Principal, is_allowed
+from monitor.verbs.verb import Access
+from monitor.web.access import Principal, is_allowed
 from monitor.web.call import Application, Call, SharedView, WebRoute, is_api_path
 from monitor.web.credentials import UNSAFE, check_same_site, client_of, identify
 from monitor.web.pages import Pages

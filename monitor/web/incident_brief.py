@@ -13,7 +13,8 @@ from monitor.summaries.incident import title_of
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
 from monitor.triage.create import tidy
-from monitor.web.views.incidents import IncidentNumber, IncidentPage, show_incident
+from monitor.verbs.incident import IncidentNumber
+from monitor.web.views.incidents import IncidentPage, show_incident
 from monitor.web.words import page_words
 from store import ReadTransaction
 

@@ -1,8 +1,8 @@
-"""Requests of pipelines and schedulers: data has arrived, results of another tool, a deployment or another event.
+"""Requests of pipelines and schedulers: data has arrived, results of another tool.
 
 Checks are run on request by making a table due in the store's schedule: the next free daemon runs them, and nothing is
 checked in this process. A table that is due already keeps its slot, so that none is lost; one that is being checked
-runs once more after that. Results and events are recorded as `tablewatch import results` and `event add` do.
+runs once more after that. Results are recorded as `tablewatch import results` does.
 """
 
 import logging
@@ -10,26 +10,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Final, Literal
-from urllib.parse import quote
 
 from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import RedirectResponse, Response
 
 from checks import Status
 from monitor.integrations.results import FutureRun, configured_checks, import_run
 from monitor.summaries.shapes import Moment, Shape
 from monitor.terminal.problem import Problem
-from monitor.triage.create import unknown_table
-from monitor.triage.errors import explained
-from monitor.triage.logged_events import LONGEST_NOTE, EventForm, event_as_json, log_event
-from monitor.triage.time_parsing import TimeReader, TypedTimes
 from monitor.web.call import Call
-from monitor.web.dispatch import as_json
-from monitor.web.incident_verbs import Line, Time, check_may_act
 from monitor.web.problems import WebError
-from monitor.web.views.table import LoggedEventLine
-from store import LoggedEvent, LoggedEventKind, Scheduled
+from store import Scheduled
 
 LOG: Final = logging.getLogger("tablewatch")
 _MOST_TABLES: Final = 100
@@ -87,7 +78,7 @@ def _make_due(call: Call, names: Iterable[str]) -> RequestedRuns:
     for name in unique:
         if call.project.config.table(name) is None:
             raise WebError(404, Problem("table.unknown", "there is no such table in the configuration"))
-        check_may_act(call, name)
+        call.check_may_act(name)
     with call.store.writing() as tx:
         now = tx.schedule.clock(call.now)
         due = [_due(tx.schedule.get(name), name, now) for name in unique]
@@ -140,7 +131,7 @@ def record_run(call: Call) -> RecordedRun:
     for table in {
         key[0] for key, (_, check) in checks.items() if call.body.complete or names & {check.key, check.name}
     }:
-        check_may_act(call, table)
+        call.check_may_act(table)
     try:
         run = import_run(call.project, call.store, call.body)
     except FutureRun as error:
@@ -154,53 +145,3 @@ def record_run(call: Call) -> RecordedRun:
         ),
         not_taken=tuple(ResultNotTaken(name=item.name, reason=item.reason) for item in run.not_taken),
     )
-
-
-class EventBody(BaseModel):
-    """Something that happened to a table, to the tables of a source, or (neither is given) to any table."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    kind: Literal["deploy", "migration", "backfill", "configuration", "other"]
-    note: Annotated[str, MinLen(1), MaxLen(LONGEST_NOTE)]
-    at: Time | None = Field(None, description="When it happened; by default now.")
-    table: Line | None = None
-    source: Line | None = None
-
-
-class LoggedEventReply(LoggedEventLine):
-    """`tablewatch.event/1`: an event as it is recorded."""
-
-    schema_: Literal["tablewatch.event/1"] = Field("tablewatch.event/1", alias="schema")
-
-
-def record_by_form(call: Call) -> Response:
-    """Record the event of a form, and show the table that it was about."""
-    event, _ = _record_event(call)
-    return RedirectResponse("/" if event.table is None else f"/tables/{quote(event.table, safe='')}", 303)
-
-
-def record_event(call: Call) -> Response:
-    """Record the event of the body: 201, or 200 if the same was recorded before."""
-    event, is_new = _record_event(call)
-    reply = LoggedEventReply.model_validate(event_as_json(event))
-    return as_json(call.application, reply.model_dump(mode="json", by_alias=True), 201 if is_new else 200)
-
-
-def _record_event(call: Call) -> tuple[LoggedEvent, bool]:
-    """Record the event of the body; return it, and whether it is new.
-
-    Raises:
-        WebError: 422 for a table that is not configured, 403 for a table of others. Stop: it cannot be recorded.
-    """
-    body: EventBody = call.body
-    problem = None if body.table is None else unknown_table(body.table, call.project.config)
-    if problem is not None:
-        raise WebError(422, problem)
-    tables = [table.name for table in call.project.config.tables if body.source in {None, table.source}]
-    for table in tables if body.table is None else [body.table]:
-        check_may_act(call, table)
-    times = TypedTimes(TimeReader(call.project.config.timezone, call.now), lambda _: None)
-    form = EventForm(LoggedEventKind(body.kind), body.note, times.moment("at", body.at), body.table, body.source)
-    with explained(call.project.config.timezone):
-        return log_event(call.project, call.store, form, actor=call.require_principal().actor)

@@ -18,9 +18,9 @@ from monitor.answers.data_set import DataSet
 from monitor.reporting.terminal_views.answers import accuracy_lines
 from monitor.summaries.shapes import Moment, Shape
 from monitor.terminal.problem import Problem
+from monitor.verbs.verb import Name
 from monitor.web.access import may_act_on
 from monitor.web.call import Call
-from monitor.web.incident_verbs import Line
 from monitor.web.problems import WebError, of_validation
 from remedies import Misfit
 from remedies.differential_privacy.answers import STATISTICS, Statistic
@@ -39,15 +39,15 @@ class QuestionBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    table: Line
+    table: Name
     statistic: Literal["count", "histogram", "sum", "mean", "quantile"]
-    column: Line | None = None
-    by: Annotated[tuple[Line, ...], MaxLen(20)] = ()
-    where: Annotated[tuple[Line, ...], MaxLen(20)] = ()
-    share: Line | None = None
-    step: Line | None = None
-    epsilon: Line | None = Field(None, description="The price, a decimal; for zCDP budgets rho.")
-    rho: Line | None = None
+    column: Name | None = None
+    by: Annotated[tuple[Name, ...], MaxLen(20)] = ()
+    where: Annotated[tuple[Name, ...], MaxLen(20)] = ()
+    share: Name | None = None
+    step: Name | None = None
+    epsilon: Name | None = Field(None, description="The price, a decimal; for zCDP budgets rho.")
+    rho: Name | None = None
     request_id: Annotated[str, MinLen(1), MaxLen(200)] | None = Field(
         None, description="The same question under the same id returns the stored answer at no cost."
     )

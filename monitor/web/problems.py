@@ -10,6 +10,8 @@ from monitor.terminal.problem import ExitCode, Problem, Stop, envelope
 
 _STATUSES: Final[Mapping[str, int]] = {
     "incident.not_found": 404,
+    "silence.not_found": 404,
+    "event.not_found": 404,
     "incident.not_allowed": 409,
     "incident.changed": 409,
     "store.conflict": 409,

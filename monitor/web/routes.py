@@ -3,7 +3,7 @@
 A page is read at its path; its model is JSON at the same path with `.json`, and below `/api/v1`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -13,23 +13,18 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from monitor.integrations.results import ExternalRun
+from monitor.verbs.release import ReleaseName
+from monitor.verbs.verb import Access, Nothing
 from monitor.web import sign_in
-from monitor.web.access import Access
-from monitor.web.call import Call, Nothing, SharedView, View, WebRoute
+from monitor.web.call import Call, SharedView, View, WebRoute
 from monitor.web.channel_test import ChannelTestBody, send_test
-from monitor.web.dispatch import as_json
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
-from monitor.web.incident_verbs import VERBS, LogFormQuery, OpenBody, Verb, open_incident, perform, show_log_form
 from monitor.web.openapi import api_page, document
 from monitor.web.pages import AssetName, serve_asset
 from monitor.web.pipeline_requests import (
-    EventBody,
-    LoggedEventReply,
     RecordedRun,
     RequestedRuns,
     RunBody,
-    record_by_form,
-    record_event,
     record_run,
     request_run,
     request_runs,
@@ -46,16 +41,16 @@ from monitor.web.private_answers import (
     show_plan,
 )
 from monitor.web.rate_limit import RequestCost
-from monitor.web.release_verbs import ApproveBody, HoldBody, approve, hold
 from monitor.web.reports import ReportListQuery, ReportQuery, list_reports, show_record, show_report
 from monitor.web.status import TableName, show_badge, show_liveness, show_metrics, show_readiness
+from monitor.web.verb_routes import API, INCIDENT, verb_routes
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.checks import CheckCostPage, CheckCostQuery, CheckPage, CheckQuery, list_check_costs, show_check
 from monitor.web.views.configuration import ConfigPage, show_configuration
 from monitor.web.views.downtime import DowntimePage, DowntimeQuery, show_downtime
 from monitor.web.views.incident_list import IncidentListPage, IncidentQuery, list_incidents
-from monitor.web.views.incidents import IncidentNumber, IncidentPage, IncidentRequest, show_incident
+from monitor.web.views.incidents import IncidentPage, IncidentRequest, show_incident
 from monitor.web.views.overview import OverviewPage, show_overview
 from monitor.web.views.products import (
     ProductListPage,
@@ -69,7 +64,6 @@ from monitor.web.views.releases import (
     ReleaseComparisonPage,
     ReleaseListPage,
     ReleasePage,
-    ReleaseQuery,
     list_releases,
     show_comparison,
     show_release,
@@ -77,8 +71,6 @@ from monitor.web.views.releases import (
 from monitor.web.views.table import TablePage, TableQuery, show_table
 from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
 
-API: Final = "/api/v1"
-_INCIDENT: Final = "/incidents/{id:int}"
 _HEAVY_VIEWS: Final = (show_downtime, show_comparison)
 """Views that compute for long over a large store: they have few places, so that other pages have theirs."""
 
@@ -88,9 +80,7 @@ def routes() -> Sequence[WebRoute]:
     """Return every route of the application."""
     return (
         *_pages(),
-        *_opening(),
-        *(route for name, verb in VERBS.items() for route in _verb(name, verb)),
-        *_deciding(),
+        *verb_routes(),
         *_asking(),
         *_running(),
         *_recording(),
@@ -130,7 +120,7 @@ def _pages() -> Iterator[WebRoute]:
     """Yield the pages that read the store, each with its twins."""
     yield from _page("/", "overview", show_overview, OverviewPage, "What is open and how tables are")
     yield from _page("/incidents", "incidents", list_incidents, IncidentListPage, "List incidents", IncidentQuery)
-    yield from _page(_INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentRequest)
+    yield from _page(INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentRequest)
     yield from _page("/tables", "tables", list_tables, TableListPage, "List tables", TableListQuery)
     yield from _page("/tables/{name:path}", "table", show_table, TablePage, "Show a table", TableQuery)
     yield from _page("/products", "products", list_products, ProductListPage, "List data products", ProductListQuery)
@@ -139,14 +129,14 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page("/checks/{id:path}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)
     yield from _page("/releases", "releases", list_releases, ReleaseListPage, "List releases")
-    yield from _page("/releases/{name}", "release", show_release, ReleasePage, "Show a release", ReleaseQuery)
+    yield from _page("/releases/{name}", "release", show_release, ReleasePage, "Show a release", ReleaseName)
     comparison = _page(
         "/releases/{name}/comparison",
         "release_comparison",
         show_comparison,
         ReleaseComparisonPage,
         "How the remedies of a release compare",
-        ReleaseQuery,
+        ReleaseName,
     )
     yield from (replace(route, access=Access.RELEASE) for route in comparison)
     yield WebRoute(
@@ -155,7 +145,7 @@ def _pages() -> Iterator[WebRoute]:
         Access.READ,
         show_record,
         "The record of a release with the certificates of its exports",
-        query=ReleaseQuery,
+        query=ReleaseName,
         load=RequestCost.HEAVY_VIEW,
     )
     budgets = _page("/budgets", "budgets", list_budgets, BudgetListPage, "List privacy budgets")
@@ -198,70 +188,6 @@ def _page(
     name = "/overview" if path == "/" else path
     yield from (replace(page, path=twin, template=None) for twin in (f"{name}.json", f"{API}{name}"))
     yield page
-
-
-def _verb(name: str, verb: Verb) -> Iterator[WebRoute]:
-    """Yield a verb of an incident: the form of its page, and its address in the API."""
-
-    def by_form(call: Call) -> Response:
-        return RedirectResponse(f"/incidents/{perform(call, verb).id}", 303)
-
-    def by_program(call: Call) -> BaseModel:
-        perform(call, verb)
-        return _incident(call, call.query)
-
-    form = WebRoute(
-        "POST", f"{_INCIDENT}/{name}", Access.RESPOND, by_form, verb.summary, query=IncidentNumber, body=verb.body
-    )
-    yield form
-    yield replace(form, path=f"{API}{form.path}", handle=by_program, reply=IncidentPage)
-
-
-def _opening() -> Iterator[WebRoute]:
-    """Yield how an incident is logged by hand."""
-
-    def by_form(call: Call) -> Response:
-        return RedirectResponse(f"/incidents/{open_incident(call)[0].id}", 303)
-
-    def by_program(call: Call) -> Response:
-        incident, is_new = open_incident(call)
-        page = _incident(call, IncidentNumber(id=incident.id))
-        return as_json(call.application, page.model_dump(mode="json", by_alias=True), 201 if is_new else 200)
-
-    form = WebRoute("POST", "/incidents", Access.RESPOND, by_form, "Log an incident that no check found", body=OpenBody)
-    yield form
-    yield replace(form, path=f"{API}/incidents", handle=by_program, reply=IncidentPage, status=201)
-    yield WebRoute(
-        "GET",
-        "/incidents/new",
-        Access.RESPOND,
-        show_log_form,
-        "The form that logs an incident",
-        template="log_form",
-        query=LogFormQuery,
-    )
-
-
-def _deciding() -> Iterator[WebRoute]:
-    """Yield how stewards approve a release or put it on hold: by the forms of its page, and by the API."""
-    for name, decide, body, summary in (
-        ("approve", approve, ApproveBody, "Approve a remedy for a release"),
-        ("hold", hold, HoldBody, "Put a release on hold"),
-    ):
-
-        def by_form(call: Call, decide: Callable[[Call], None] = decide) -> Response:
-            decide(call)
-            return RedirectResponse(f"/releases/{quote(call.query.name, safe='')}", 303)
-
-        def by_program(call: Call, decide: Callable[[Call], None] = decide) -> BaseModel:
-            decide(call)
-            with call.store.reading() as tx:
-                return show_release(call.project, tx, call.query, call.now)
-
-        path = f"/releases/{{name}}/{name}"
-        form = WebRoute("POST", path, Access.RELEASE, by_form, summary, query=ReleaseQuery, body=body)
-        yield form
-        yield replace(form, path=f"{API}{path}", handle=by_program, reply=ReleasePage)
 
 
 def _asking() -> Iterator[WebRoute]:
@@ -317,20 +243,7 @@ def _running() -> Iterator[WebRoute]:
 
 
 def _recording() -> Iterator[WebRoute]:
-    """Yield how results of other tools are recorded, and deployments and other events."""
-    yield WebRoute(
-        "POST",
-        f"{API}/events",
-        Access.RESPOND,
-        record_event,
-        "Record a deployment or another event",
-        reply=LoggedEventReply,
-        body=EventBody,
-        status=201,
-    )
-    yield WebRoute(
-        "POST", "/events", Access.RESPOND, record_by_form, "Record a deployment or another event", body=EventBody
-    )
+    """Yield how results of other tools are recorded."""
     yield WebRoute(
         "POST",
         f"{API}/results",
@@ -354,11 +267,6 @@ def _testing() -> Iterator[WebRoute]:
         body=ChannelTestBody,
         load=RequestCost.OTHER_SYSTEM,
     )
-
-
-def _incident(call: Call, number: IncidentNumber) -> IncidentPage:
-    with call.store.reading() as tx:
-        return show_incident(call.project, tx, number, call.now)
 
 
 def _signing_in() -> Iterator[WebRoute]:

@@ -16,7 +16,8 @@ from monitor.summaries.daemons import DaemonStates
 from monitor.summaries.health import TableHealth, states_of
 from monitor.terminal.problem import Problem
 from monitor.terminal.version import version
-from monitor.web.access import Access, is_allowed
+from monitor.verbs.verb import Access
+from monitor.web.access import is_allowed
 from monitor.web.call import Call
 from monitor.web.problems import WebError
 

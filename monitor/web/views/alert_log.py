@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from monitor.alerts.decision_record import decision_as_json, delivery_as_json
 from monitor.config.project import Project
 from monitor.summaries.shapes import Moment, Shape
-from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Number, Size
+from monitor.summaries.silence import SilenceLine
+from monitor.verbs.verb import Number
+from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Size
 from store import Delivery, DeliveryState, IncidentPlace, ReadTransaction, Transition
 
 SHOWN_SINCE: Final = timedelta(days=30)
@@ -93,7 +95,7 @@ class DisabledChannel(Shape):
 class AlertLogPage(Shape):
     """`tablewatch.alert-log/1`: decisions and messages, newest first; `older` is the cursor of the next page.
 
-    `more`: whether there are older decisions or messages since the same time.
+    `silences`: those that hold now. `more`: whether there are older decisions or messages since the same time.
     """
 
     schema_: Literal["tablewatch.alert-log/1"] = Field("tablewatch.alert-log/1", alias="schema")
@@ -103,6 +105,7 @@ class AlertLogPage(Shape):
     deliveries: tuple[DeliveryLine, ...]
     channels: tuple[ChannelHealth, ...]
     disabled: tuple[DisabledChannel, ...]
+    silences: tuple[SilenceLine, ...]
     more: bool
     older: str | None
 
@@ -121,6 +124,7 @@ class AlertLogPage(Shape):
                 DisabledChannel(channel=name, why=item.why, at=item.at)
                 for name, item in tx.silences.disabled_channels().items()
             ),
+            silences=tuple(SilenceLine.of(silence, now) for silence in tx.silences.all(now)),
             more=entries.more,
             older=None if entries.older is None else str(IncidentCursor(entries.older, newer=False)),
         )

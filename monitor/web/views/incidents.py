@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from checks import Check, Message
 from incidents import Incident
@@ -12,21 +12,14 @@ from monitor.summaries.causes import cause_as_json, causes_of
 from monitor.summaries.incident import IncidentSheet
 from monitor.summaries.shapes import Moment, Sentence, Shape
 from monitor.triage.incident_editor import IncidentDetail, read_incident_detail
+from monitor.verbs.incident import IncidentNumber
 from monitor.web.views.alert_log import AlertDecision, decisions_of
-from monitor.web.views.shapes import Number, not_there
+from monitor.web.views.shapes import not_there
 from store import NotRecorded, ReadTransaction, Result
 
 AROUND: Final = 5
 """Results of the check that are shown before, and from, the detection of an incident."""
 _MOST_ALERTS: Final = 100
-
-
-class IncidentNumber(BaseModel):
-    """The number of an incident, in the path."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    id: Number
 
 
 class IncidentRequest(IncidentNumber):

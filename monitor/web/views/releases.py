@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from monitor.config.project import Project
 from monitor.releases.compare import HOLDS
@@ -15,18 +15,11 @@ from monitor.releases.state import digest_of
 from monitor.reporting.release_record import certificates
 from monitor.reporting.releases import why
 from monitor.summaries.shapes import Moment, Sentence, Shape
-from monitor.web.views.shapes import Name, not_there
+from monitor.verbs.release import ReleaseName
+from monitor.web.views.shapes import not_there
 from store import ReadTransaction, ReleaseEventKind, StoredComparison
 
 _EVENTS: Final = 100
-
-
-class ReleaseQuery(BaseModel):
-    """The name of a release, in the path."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Name
 
 
 class HoldingReason(Shape):
@@ -128,7 +121,7 @@ def list_releases(project: Project, tx: ReadTransaction, _query: BaseModel, now:
     return ReleaseListPage(as_of=now, releases=tuple(_entry(state) for state in states_now(project, tx)))
 
 
-def show_release(project: Project, tx: ReadTransaction, query: ReleaseQuery, now: datetime) -> ReleasePage:
+def show_release(project: Project, tx: ReadTransaction, query: ReleaseName, now: datetime) -> ReleasePage:
     """Return a release.
 
     Raises:
@@ -243,7 +236,7 @@ class ReleaseComparisonPage(Shape):
     remedies: tuple[RemedyOutcome, ...]
 
 
-def show_comparison(project: Project, tx: ReadTransaction, query: ReleaseQuery, now: datetime) -> ReleaseComparisonPage:
+def show_comparison(project: Project, tx: ReadTransaction, query: ReleaseName, now: datetime) -> ReleaseComparisonPage:
     """Return how the remedies of a release compared last; the table is not read.
 
     Raises:

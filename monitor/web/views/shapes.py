@@ -16,8 +16,6 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import IncidentPlace
 
 LARGEST_PAGE: Final = 100
-Number: TypeAlias = Annotated[int, Ge(1), Le(2**63 - 1)]
-"""The number of a row; databases hold no larger."""
 Size: TypeAlias = Annotated[int, Ge(1), Le(LARGEST_PAGE)]
 Name: TypeAlias = Annotated[str, MaxLen(500)]
 _INCIDENT_PLACE: Final = re.compile(r"(newer|older)\.(\d{1,17})\.(\d{1,18})")

@@ -17,11 +17,11 @@ from monitor.summaries.catalogue import IncrementalPart, lineage_of, losses_of, 
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, health_list, states_of
 from monitor.summaries.incident import IncidentSummary, summaries_of
+from monitor.summaries.logged_event import LoggedEventLine
 from monitor.summaries.promises import MeasuredPromise, promises_of
 from monitor.summaries.scan_costs import TableCost
 from monitor.summaries.service_levels import recent_contracts
 from monitor.summaries.shapes import Moment, Money, Sentence, Shape, as_hours
-from monitor.triage.logged_events import event_as_json
 from monitor.web.views.shapes import ContractLine, Name, not_there
 from monitor.web.views.tables import CheckCounts
 from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
@@ -166,19 +166,6 @@ class ScanCostPart(Shape):
     last_7_days: SpendingPart
 
 
-class LoggedEventLine(Shape):
-    """Something that happened to a table, to the tables of a source, or (neither is given) to any table."""
-
-    id: int
-    kind: str
-    happened_at: Moment
-    table: str | None
-    source: str | None
-    note: str
-    by: str
-    recorded_at: Moment
-
-
 class TablePage(Shape):
     """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
 
@@ -251,7 +238,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
             "incidents": summaries_of(project, newest, now),
             "strip": strip_of(project, tx, table, now),
             "contracts": [contract.as_json() for contract in recent_contracts(project, tx, table.name)],
-            "events": [event_as_json(event) for event in _events(tx, table, now)],
+            "events": [LoggedEventLine.of(event) for event in _events(tx, table, now)],
             "scan_cost": TableCost.of(project, tx, table.name, now).as_json(),
             "incremental": IncrementalPart.of(table, tx.classes.closed_parts([table.name]).get(table.name)),
         }

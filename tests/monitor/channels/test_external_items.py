@@ -5,7 +5,8 @@ import pytest
 from monitor.reporting.terminal_views.incident import incident_lines
 from monitor.summaries.incident import IncidentSheet
 from monitor.triage.incident_editor import read_incident_detail
-from monitor.web.views.incidents import IncidentNumber, show_incident
+from monitor.verbs.incident import IncidentNumber
+from monitor.web.views.incidents import show_incident
 from store import WebRole
 from tests.monitor.alerts.made import at
 from tests.monitor.channels.following import SETTINGS, following

@@ -55,8 +55,8 @@ def test_more_events_than_are_listed(terminal: Terminal) -> None:
         (("--source", "shp"), "source 'shp' is not in the configuration"),
         (("--table", "orders", "--source", "shop"), "of a table or of a source"),
         (("--at", "2026-11-20T18:01+09:00"), "its time is in the future"),
-        (("--note", " "), "the note is empty"),
-        (("--note", "x" * 501), "the note has 501 characters"),
+        (("--note", " "), "--note: expected a text that is not empty"),
+        (("--note", "x" * 501), "--note: expected a text of at most 500 characters"),
     ],
 )
 def test_what_is_no_event(terminal: Terminal, words: tuple[str, ...], message: str) -> None:

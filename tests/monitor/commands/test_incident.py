@@ -7,7 +7,7 @@ import pytest
 
 from checks import Kind, Severity
 from incidents import FoundBy, Resolution, State
-from monitor.commands._options import FoundByWord, KindWord, ResolutionWord, SeverityWord, StateWord
+from monitor.verbs.words import FoundByWord, KindWord, ResolutionWord, SeverityWord, StateWord
 from tests.monitor.commands.terminal import NOW, Terminal
 
 OPEN = ("incident", "open", "--table", "orders", "--title", "amounts x100")
@@ -108,7 +108,7 @@ def test_what_cannot_be_is_refused_by_name(terminal: Terminal, words: tuple[str,
 def test_a_title_of_nothing_is_refused(terminal: Terminal) -> None:
     """A title says something; control signs say nothing, and never reach a terminal."""
     (error,) = terminal.refused("incident", "open", "--table", "orders", "--title", " \x1b ")
-    assert "--title is empty" in error["message"]
+    assert error["message"] == "--title: expected a text that is not empty"
     terminal.json("incident", "open", "--table", "orders", "--title", "\x1b[31mred\x07 {no} place\n[b]売上[/b]")
     said = terminal("incident", "show", "1")
     assert "#1  orders  [31mred {no} place [b]売上[/b]  OPEN  error" in said.out

@@ -100,7 +100,7 @@ def test_no_file_is_written_over(desk: Desk, capsys: pytest.CaptureFixture[str])
         (("approve", "extract", "--remedy", "supress", *AGAIN), "has no remedy 'supress'; did you mean 'suppress'?"),
         (("export", "extract", "--remedy", "supress", "--out", "out.csv"), "did you mean 'suppress'?"),
         (("approve", "extract", "--remedy", "suppress", "--by", "crew", "--note", "x"), "owns 'people'"),
-        (("hold", "extract", "--by", "desk", "--note", " "), "--note is empty"),
+        (("hold", "extract", "--by", "desk", "--note", " "), "--note: expected a text that is not empty"),
         (("export", "extract", "--remedy", "suppress", "--out", "out.xlsx"), "neither a .csv nor a .parquet file"),
         (("export", "extract", "--remedy", "suppress", "--out", "no/out.csv"), "does not exist"),
     ],

@@ -69,7 +69,7 @@ def test_an_end_lets_what_waits_be_told(terminal: Terminal) -> None:
         (("--all", "--for", "4h", "--until", "2026-12-01"), "use either --for or --until"),
         (("--all", "--until", "2026-11-20T10:00+09:00"), "a silence must end in the future"),
         (("--all", "--for", "500d"), "a silence lasts at most one year"),
-        (("--all", "--for", "4h", "--reason", " "), "--reason is empty"),
+        (("--all", "--for", "4h", "--reason", " "), "--reason: expected a text that is not empty"),
     ],
 )
 def test_what_makes_no_silence(terminal: Terminal, words: tuple[str, ...], message: str) -> None:

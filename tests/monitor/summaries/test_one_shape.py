@@ -24,6 +24,7 @@ ASKED = {
     "tablewatch.incidents/1": (["incident", "list"], "/api/v1/incidents"),
     "tablewatch.incident/1": (["incident", "show", "1"], "/api/v1/incidents/1"),
     "tablewatch.table/1": (["table", "show", "orders"], "/api/v1/tables/orders"),
+    "tablewatch.silences/1": (["silence", "list"], "/api/v1/silences"),
     "tablewatch.alert-log/1": (["alert", "log", "--since", "30d"], "/api/v1/alerts"),
 }
 """A command and an address that answer the same, by schema id."""

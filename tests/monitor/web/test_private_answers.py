@@ -10,7 +10,7 @@ import pytest
 
 from monitor.answers.data_set import DataSet
 from monitor.config.project import Project
-from monitor.web.access import Access
+from monitor.verbs.verb import Access
 from monitor.web.routes import routes
 from store import WebRole
 from tests.monitor.web.site import Site

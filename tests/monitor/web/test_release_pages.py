@@ -8,8 +8,9 @@ import pytest
 from monitor.alerts.decision_record import encode_decision
 from monitor.alerts.notification_pass import NO_CHANNEL
 from monitor.config.release_model import Release
+from monitor.verbs.release import ReleaseName
 from monitor.web.pictures import remedy_plot
-from monitor.web.views.releases import ReleaseQuery, show_comparison
+from monitor.web.views.releases import show_comparison
 from store import StoredComparison, WebRole
 from tests.monitor.web.releases import compared, exported, pair
 from tests.monitor.web.site import Site
@@ -37,7 +38,7 @@ def test_the_plot_has_the_ways_whose_risk_and_loss_are_known(site: Site) -> None
     """A randomised table has no risk of this kind; the limit is one in k."""
     compared(site)
     with site.store.reading() as tx:
-        page = show_comparison(site.project, tx, ReleaseQuery(name="extract"), site.clock.now())
+        page = show_comparison(site.project, tx, ReleaseName(name="extract"), site.clock.now())
     plot = remedy_plot(page)
     assert plot is not None
     marks = {mark.names: mark for mark in plot.marks}

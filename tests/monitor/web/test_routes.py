@@ -14,7 +14,8 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
-from monitor.web.access import ALLOWED, Access
+from monitor.verbs.verb import Access
+from monitor.web.access import ALLOWED
 from monitor.web.call import WebRoute
 from monitor.web.routes import routes
 from store import WebRole
@@ -38,6 +39,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "test": {"channel": "hook"},
     "ask": {"table": "orders", "statistic": "count", "epsilon": "0.001"},
     "plan": {"table": "orders", "statistic": "count", "epsilon": "0.001"},
+    "silences": {"table": "orders", "for": "2h", "reason": "planned"},
     "events": {"kind": "deploy", "note": "loader 2.3", "table": "orders"},
     "results": {
         "schema": "tablewatch.results/1",
@@ -50,6 +52,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
 }
 NAMES: Final = {"tables": "orders", "checks": "orders.not-null", "releases": "extract", "products": "selling"}
 """What stands for the name in a path, by the kind of thing that the path begins with."""
+_WHY: Final = {"silences": "reason", "events": "note"}
 CANARY: Final = "canary-4711-in-a-cell"
 CANARY_AMOUNT: Final = 87_654_321.25
 ROLES: Final = (None, *WebRole)
@@ -85,15 +88,20 @@ def _request(site: Site, route: WebRoute) -> tuple[str, dict[str, Any]]:
     body = dict(BODIES.get(verb, {}))
     if verb == "incidents":
         body["title"] = f"logged at {route.path}"
+    if verb == "events":
+        body["note"] = f"logged at {route.path}"
+    kind = route.path.removeprefix("/api/v1").split("/")[1]
     number = 0
-    if "{id:int}" in route.path:
+    if "{id:int}" in route.path and kind in {"silences", "events"}:
+        made = site.signed_in().post(f"/api/v1/{kind}", json=dict(BODIES[kind], **{_WHY[kind]: f"for {route.path}"}))
+        number = made.json()["id"]
+    elif "{id:int}" in route.path:
         number = site.incident(f"for {route.path}")
         other = site.incident(f"beside {route.path}")
         body = {key: other if value == 0 else value for key, value in body.items()}
         if verb == "reopen":
             done = site.signed_in().post(f"/incidents/{number}/resolve", data={"resolution": "fixed"})
             assert done.status_code == 303
-    kind = route.path.removeprefix("/api/v1").split("/")[1]
     path = route.path.replace("{id:int}", str(number)).replace("{table:path}", "orders").replace("{period}", "2026-W46")
     return re.sub(r"\{(name|id)(:path)?\}", NAMES.get(kind, ""), path), body
 

@@ -1,0 +1,189 @@
+"""Verbs over HTTP: the form of a page and an address in the API for each, on behalf of who is signed in."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
+from urllib.parse import quote
+
+from annotated_types import MaxLen
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import RedirectResponse, Response
+
+from incidents import Incident
+from incidents.verbs import available
+from monitor.config.project import Project
+from monitor.summaries.logged_event import LoggedEventPage
+from monitor.summaries.silence import SilenceListPage, SilencePage
+from monitor.terminal.problem import Stop
+from monitor.triage.errors import explained
+from monitor.verbs import event, incident, release, silence
+from monitor.verbs.incident import IncidentNumber
+from monitor.verbs.verb import Access, Acting, Nothing, Verb
+from monitor.web.access import may_act_on
+from monitor.web.call import Call, SharedView, WebRoute
+from monitor.web.dispatch import as_json
+from monitor.web.problems import WebError, of_stop
+from monitor.web.views.incidents import IncidentPage, show_incident
+from monitor.web.views.releases import ReleasePage, show_release
+from store import LoggedEvent, ReadTransaction, Silence
+
+API: Final = "/api/v1"
+INCIDENT: Final = "/incidents/{id:int}"
+_HOW_TO_FORCE: Final = "tick the box that begins with 'even if'; programs send 'force': true"
+_OFFERED: Final = 1_000
+"""Tables whose names the form suggests; with more tables there are no suggestions."""
+
+Done = TypeVar("Done")
+
+
+def perform(call: Call, verb: Verb[Done]) -> Done:
+    """Apply a verb on behalf of the caller.
+
+    Raises:
+        WebError: 404 for what its path names and is not there, 403 for a table of others, 409 with what is possible now
+            where an incident does not allow it or was changed meanwhile, 422 for what cannot be.
+    """
+    principal = call.require_principal()
+    acting = Acting(
+        call.project,
+        call.store,
+        principal.name,
+        str(principal.method),
+        check_table=call.check_may_act,
+        owners=frozenset(principal.grant.owners),
+    )
+    try:
+        with explained(call.project.config.timezone, how_to_force=_HOW_TO_FORCE):
+            return verb.act(acting, call.query, call.body)
+    except Stop as stop:
+        refused = of_stop(stop)
+        if refused.status == 404 and verb.target is Nothing:
+            raise WebError(422, *refused.problems) from None
+        if refused.status == 409 and verb.target is IncidentNumber:
+            raise WebError(409, *refused.problems, more=_possible(call)) from None
+        raise refused from None
+
+
+def verb_routes() -> Iterator[WebRoute]:
+    """Yield the routes of all verbs."""
+    for change in incident.VERBS:
+        yield from _forms(change, f"{INCIDENT}/{change.name}", lambda call, _: f"/incidents/{call.query.id}", _incident)
+    yield from _forms(incident.OPEN, "/incidents", lambda _, done: f"/incidents/{done[0].id}", _opened, status=201)
+    yield WebRoute(
+        "GET",
+        "/incidents/new",
+        Access.RESPOND,
+        _show_log_form,
+        "The form that logs an incident",
+        template="log_form",
+        query=LogFormQuery,
+    )
+    for decision in release.VERBS:
+        yield from _forms(decision, f"/releases/{{name}}/{decision.name}", lambda call, _: _of_release(call), _release)
+    yield from _forms(event.ADD, "/events", lambda _, done: _of_table(done[0].table), _event, status=201)
+    yield from _forms(event.REMOVE, "/events/{id:int}/remove", lambda _, done: _of_table(done.table), _removed_event)
+    yield from _forms(silence.ADD, "/silences", lambda *_: "/alerts", _silence, status=201)
+    yield from _forms(silence.END, "/silences/{id:int}/end", lambda *_: "/alerts", _silence)
+    yield WebRoute(
+        "GET", f"{API}/silences", Access.READ, SharedView(list_silences), "List silences", reply=SilenceListPage
+    )
+
+
+def _forms(
+    verb: Verb[Done],
+    path: str,
+    shown: Callable[[Call, Done], str],
+    reply: Callable[[Call, Done], BaseModel],
+    status: int = 200,
+) -> Iterator[WebRoute]:
+    """Yield a verb as the form of a page, which redirects to the address `shown`, and in the API, with a `reply`.
+
+    `status`: of a reply to what made something new; what was there before, as the second of a pair says, is 200.
+    """
+
+    def by_form(call: Call) -> Response:
+        return RedirectResponse(shown(call, perform(call, verb)), 303)
+
+    def by_program(call: Call) -> Response:
+        done = perform(call, verb)
+        is_new = not isinstance(done, tuple) or done[-1] is not False
+        model = reply(call, done).model_dump(mode="json", by_alias=True)
+        return as_json(call.application, model, status if is_new else 200)
+
+    form = WebRoute("POST", path, verb.access, by_form, verb.summary, query=verb.target, body=verb.body)
+    yield form
+    answer = get_type_hints(reply)["return"]
+    yield replace(form, path=f"{API}{path}", handle=by_program, reply=answer, status=status)
+
+
+class LogFormQuery(BaseModel):
+    """The table that the form begins with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: Annotated[str, MaxLen(500)] | None = None
+
+
+class LogForm(BaseModel):
+    """The form: the table it begins with, and those that the person may name."""
+
+    table: str | None
+    tables: tuple[str, ...]
+
+
+def _show_log_form(call: Call) -> LogForm:
+    grant = call.require_principal().grant
+    names = [table.name for table in call.project.config.tables if may_act_on(grant, call.project.config, table.name)]
+    return LogForm(table=call.query.table, tables=tuple(names[:_OFFERED]))
+
+
+def _incident(call: Call, changed: Incident) -> IncidentPage:
+    with call.store.reading() as tx:
+        return show_incident(call.project, tx, IncidentNumber(id=changed.id), call.now)
+
+
+def _opened(call: Call, logged: tuple[Incident, bool]) -> IncidentPage:
+    return _incident(call, logged[0])
+
+
+def _release(call: Call, _: object) -> ReleasePage:
+    with call.store.reading() as tx:
+        return show_release(call.project, tx, call.query, call.now)
+
+
+def _of_release(call: Call) -> str:
+    return f"/releases/{quote(call.query.name, safe='')}"
+
+
+def _event(_: Call, logged: tuple[LoggedEvent, bool]) -> LoggedEventPage:
+    return LoggedEventPage.of(logged[0])
+
+
+def _removed_event(_: Call, removed: LoggedEvent) -> LoggedEventPage:
+    return LoggedEventPage.of(removed)
+
+
+def _of_table(table: str | None) -> str:
+    return "/" if table is None else f"/tables/{quote(table, safe='')}"
+
+
+def _silence(call: Call, changed: Silence) -> SilencePage:
+    return SilencePage.of(changed, call.now)
+
+
+def list_silences(_: Project, tx: ReadTransaction, __: Nothing, now: datetime) -> SilenceListPage:
+    """Return the silences that hold now."""
+    return SilenceListPage.of(tx.silences.all(now), now)
+
+
+def _possible(call: Call) -> Mapping[str, Any]:
+    number = call.query.id
+    with call.store.reading() as tx:
+        incident, version = tx.incidents.get(number), tx.incidents.version(number)
+    return {
+        "incident": number,
+        "status": incident.state.value,
+        "version": version,
+        "available": list(available(incident)),
+    }
