@@ -112,7 +112,7 @@ def _command(group: str, verb: Verb[Any], present: Present) -> Callable[..., Non
     run.__doc__ = f"{f'{verb.summary}. {verb.detail}'.strip()}\n\nExample: {example}"
     declared = [declared for item in parameters for declared in item.declared()]
     signature = [_keyword("ctx", typer.Context, inspect.Parameter.empty), *declared, _keyword("by", By, None)]
-    run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+    vars(run)["__signature__"] = inspect.Signature(signature)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in signature}
     return run
 

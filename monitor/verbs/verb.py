@@ -10,8 +10,6 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from monitor.config.project import Project
     from monitor.triage.time_parsing import TypedTimes
     from store import Store
@@ -117,8 +115,7 @@ class Acting:
             message = f"use either {self.named('for')} or {self.named('until')}"
             raise Stop(ExitCode.USAGE, Problem("usage", message, hint=f"{self.named('for')} 2h"))
         times = self.times(now)
-        delta: timedelta | None = None if length is None else times.length("for", length)
-        return times.moment("until", until) or now + delta  # type: ignore[operator]
+        return times.moment("until", until) or now + times.length("for", length or "")
 
 
 @dataclass(frozen=True, slots=True)
