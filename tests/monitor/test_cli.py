@@ -67,7 +67,9 @@ for words in (["--help"], *([name, "--help"] for name in command_files())):
     code = run(words, Invocation())
     print(json.dumps([words, code, sorted(sys.modules)]), file=sys.stderr)
 """
-_OF_HELP = re.compile(r"monitor(\.(cli|clock|commands|terminal))?|monitor\.(commands|terminal|verbs)\.\w+|monitor\.verbs")
+_OF_HELP = re.compile(
+    r"monitor(\.(cli|clock|commands|terminal))?|monitor\.(commands|terminal|verbs)\.\w+|monitor\.verbs"
+)
 """The modules of the product that help may import."""
 
 
