@@ -38,6 +38,11 @@ _CODES = (
 )
 _PREFIX: Final = "TABLEWATCH"
 _PANELS = ("Watch", "Incidents and cost", "Set up", "Disclosure")
+_COMMON: Final = re.compile(
+    "alert|backup|check|config|demo|doctor|downtime|import|incident|init|release|remedy|report|risk|run|serve|silence|"
+    "status|suggest|table"
+)
+"""The commands that `--help` lists on one screen; `--help --all` lists all."""
 _ROOT_ONLY = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
 _SUMMARY = re.compile(r'"""`tablewatch [^`]+`: (?P<first>.)(?P<rest>.*?)(\.(\s|"|$)|"|$)')
@@ -197,10 +202,13 @@ class CommandFolder(typer.core.TyperGroup):
         super().__init__(**attributes)
         self.commands = dict.fromkeys(command_files(), self)  # for "did you mean"; get_command gives the real ones
         self._listing = False
+        self.lists_all = False
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
-        """Return the names of the commands, by panel."""
-        return sorted(command_files(), key=_panel_first) if self._listing else list(command_files())
+        """Return the names of the commands; for the help those that it lists, by panel."""
+        if not self._listing:
+            return list(command_files())
+        return sorted((name for name in command_files() if self.lists_all or _COMMON.fullmatch(name)), key=_panel_first)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Typer's signature
         """Return the command of a file; for the list of commands, only its summary."""
@@ -211,10 +219,14 @@ class CommandFolder(typer.core.TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, which lists the commands."""
         self._listing = True
+        if not self.lists_all:
+            others = ", ".join(name for name in command_files() if not _COMMON.fullmatch(name))
+            self.epilog = f"More commands (--help --all): {others}.\n\n{_CODES}"
         try:
             super().format_help(ctx, formatter)
         finally:
             self._listing = False
+            self.epilog = _CODES
 
 
 _NO_COMMAND: Final = re.compile(r"No such command '(?P<name>[^']*)'")
@@ -275,8 +287,15 @@ def _build_root() -> Any:
 
 def run(arguments: Sequence[str], invocation: Invocation) -> int:
     """Run one command and return its exit code. Unexpected errors are not caught."""
+    root = _build_root()
+    root.lists_all = "--all" in arguments and {*arguments} <= {"--all", "--help", "-h"}
     try:
-        code = _build_root().main(list(arguments), prog_name="tablewatch", standalone_mode=False, obj=invocation)
+        code = root.main(
+            ["--help"] if root.lists_all else list(arguments),
+            prog_name="tablewatch",
+            standalone_mode=False,
+            obj=invocation,
+        )
     except StdoutLost as stop:
         invocation.format = Format.HUMAN  # on standard error: the other stream is gone
         invocation.show(stop.problems)

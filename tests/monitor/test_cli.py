@@ -93,6 +93,20 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     assert "pydantic" not in asked[0][2]
 
 
+def test_help_lists_twenty_commands_and_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    """One screen; with --all each command has its sentence."""
+    assert run(["--help"], Invocation()) == 0
+    short = capsys.readouterr().out
+    listed = re.findall(r"^│ ([a-z]+) +[A-Z]", short, re.MULTILINE)
+    others = re.search(r"More commands \(--help --all\): ([a-z, \n]+)\.", short)[1].replace(",", " ").split()
+    assert len(listed) <= 20
+    assert sorted(listed + others) == list(command_files())
+    assert run(["--help", "--all"], Invocation()) == 0
+    everything = capsys.readouterr().out
+    assert sorted(re.findall(r"^│ ([a-z]+) +[A-Z]", everything, re.MULTILINE)) == list(command_files())
+    assert "More commands" not in everything
+
+
 def test_every_command_says_what_it_does_and_gives_an_example() -> None:
     """Each command has a sentence, an example in its help, and both shared options."""
     for name in command_files():
