@@ -26,7 +26,10 @@ _OF_SQLITE: Final = re.compile(r"sqlite_(autoindex_.*|sequence|stat[1-4])")
 _OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 _EXPECTED: Final = "tablewatch_expected_schema"
 _CATALOGUE: Final = """
-SELECT 'column', c.relname || '.' || a.attname,
+SELECT 'table', c.relname, concat_ws(' ', c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
+    (SELECT count(*) FROM pg_inherits h WHERE c.oid IN (h.inhparent, h.inhrelid)))
+FROM pg_class c WHERE c.relnamespace = CAST(:schema AS regnamespace) AND c.relname = ANY(:tables)
+UNION ALL SELECT 'column', c.relname || '.' || a.attname,
     concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated, pg_get_expr(d.adbin, d.adrelid))
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum

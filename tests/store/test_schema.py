@@ -120,6 +120,23 @@ def test_a_changed_schema_is_refused_by_the_daemon_and_doctor(url: str, kind: st
         open_store(url, thorough=True)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE measurement ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE measurement SET UNLOGGED",
+        "CREATE TABLE more () INHERITS (measurement)",
+    ],
+)
+@pytest.mark.parametrize("url", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+def test_a_table_that_hides_or_forgets_rows_is_refused(url: str, statement: str) -> None:
+    """Row security hides rows, a table without a log is empty after a crash, and one that inherits adds rows."""
+    open_store(url).close()
+    _change(url, statement)
+    with pytest.raises(StoreCorrupt, match="table measurement differs"):
+        open_store(url, thorough=True)
+
+
 def test_an_index_of_an_administrator_is_dropped_and_costs_nothing(url: str) -> None:
     """The advice is to drop it: a backup that is restored, or a new store, would lose what was stored since."""
     open_store(url).close()
