@@ -31,7 +31,7 @@ _FAILURES = {
 }
 _SYNCS = {"a failing sync": "fdatasync:error=EIO:when={n}", "no sync any more": "fdatasync:error=EIO:when={n}+"}
 
-pytestmark = [pytest.mark.timeout(1800), pytest.mark.usefixtures("tracing")]
+pytestmark = [pytest.mark.timeout(14_400 if _EVERY == 1 else 1800), pytest.mark.usefixtures("tracing")]
 
 
 def _numbers(kind):

@@ -42,7 +42,7 @@ class _Hold:
         )
 
 
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(max(3600, 2 * _RUNS))
 def test_what_a_daemon_holds_stays_flat(tmp_path: Path) -> None:
     """Between a warm start and thousands of looks later, nothing has grown."""
     place = Place(tmp_path)
