@@ -10,7 +10,7 @@ READY  := $(VENV)/.ready
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 TIER   ?= all
 
-.PHONY: help demo setup test test-all search soak check bench docs clean
+.PHONY: help demo setup test test-all search soak check bench docs audit release dist image clean
 
 help:  ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -60,5 +60,17 @@ bench: $(READY)  ## Run the benchmarks (minutes); the tables go into docs/benchm
 docs: $(READY)  ## Refresh the generated parts of the documentation
 	$(BIN)/python -m docs.refresh
 
+audit: $(READY)  ## Count words, code blocks and links of the documentation, and say what is wrong with it
+	$(BIN)/python -m docs.audit
+
+release: $(READY)  ## Show what a release VERSION= would be; with COMMIT=yes make it: changes, version, tag, wheel, sdist
+	$(BIN)/python -m release $(VERSION) $(if $(COMMIT),--commit)
+
+dist: $(READY)  ## Build and check the release VERSION= that this checkout is, into dist/
+	$(BIN)/python -m release $(VERSION) --tagged
+
+image:  ## Build the container's image; without docker, its layers in build/image
+	sh examples/daemon/image.sh
+
 clean:
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

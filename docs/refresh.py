@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from docs.audit import ROOT, pages
 from docs.check_stubs import check_stubs
 from docs.companies import companies
 from docs.hierarchies import examples
@@ -26,7 +27,6 @@ from monitor.cli import build_command, command_files
 from monitor.config.schema import json_schema
 from monitor.demo import build_demo, tell
 
-ROOT: Final = Path(__file__).parents[1]
 _PART: Final = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z-]+) -->\n.*?(?=<!-- end of (?P=name) -->)", re.DOTALL)
 _DEMO: Final = "tablewatch-demo"
 DEMO_NOW: Final = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
@@ -55,11 +55,6 @@ def refreshed(page: str) -> str:
         KeyError: a part that nobody generates.
     """
     return _PART.sub(lambda part: f"{part['name']} -->\n{PARTS[part['name']]()}\n", page)
-
-
-def pages() -> Iterator[Path]:
-    """Yield every page that may have generated parts."""
-    yield from sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 # --- the configuration ------------------------------------------------------------------------------------------------

@@ -110,6 +110,7 @@ NEEDS: Final = {
     "schemathesis": Need(lambda: find_spec("schemathesis") is not None, "schemathesis"),
     "promtool": _program("promtool", hint="promtool (Debian's package prometheus)"),
     "openssl": _program("openssl", hint="openssl (Debian's package openssl)"),
+    "systemd": _program("systemd-analyze", hint="systemd-analyze (Debian's package systemd)"),
     "tracing": _program("strace", hint="strace (Debian's package strace)"),
     "reference_data": Need(
         lambda: reference_folder().is_dir(), "the reference data (beside the repository, or TABLEWATCH_REFERENCE_DATA)"

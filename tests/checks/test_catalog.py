@@ -53,13 +53,14 @@ OTHERS = {
 
 def section(name):
     """Return the part of the documentation about a check."""
-    text = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
+    pages = ("checks.md", "disclosure-checks.md")
+    text = "\n".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in pages)
     return re.split(r"^## ", text, flags=re.MULTILINE)[1:] if name is None else _section(text, name)
 
 
 def _section(text, name):
     found = [part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part.splitlines()[0] == name]
-    assert len(found) == 1, f"docs/checks.md has {len(found)} sections about {name}"
+    assert len(found) == 1, f"the pages of checks have {len(found)} sections about {name}"
     return found[0]
 
 
@@ -67,7 +68,7 @@ def examples(name):
     """Return the checks that the documentation of a check shows."""
     blocks = re.findall(r"```yaml\n(.*?)```", section(name), flags=re.DOTALL)
     shown = [one for block in blocks for one in plain_data(read_yaml(block, "checks.md")[0])]
-    assert shown, f"docs/checks.md shows no {name}"
+    assert shown, f"the pages of checks show no {name}"
     return [CATALOG[one["type"]].model_validate(one) for one in shown]
 
 

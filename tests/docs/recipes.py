@@ -6,19 +6,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
 
-from docs.refresh import ROOT
-
-_FENCE: Final = re.compile(r"^```(?P<kind>\w+)?(?: (?P<file>\S+))?\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
-
-
-class Block(NamedTuple):
-    """A code block: its language, the file that it is to be written to, and its text."""
-
-    kind: str
-    file: str
-    text: str
+from docs.audit import ROOT, Block, blocks_in
 
 
 def blocks_of(page: str, section: str | None = None) -> list[Block]:
@@ -26,7 +15,7 @@ def blocks_of(page: str, section: str | None = None) -> list[Block]:
     text = (ROOT / page).read_text(encoding="utf-8")
     if section is not None:
         text = re.split(r"^## ", text.split(f"\n## {section}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
-    return [Block(match["kind"] or "", match["file"] or "", match["text"]) for match in _FENCE.finditer(text)]
+    return blocks_in(text)
 
 
 def write_files(folder: Path, page: str, section: str | None = None) -> dict[str, str]:

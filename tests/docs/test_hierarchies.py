@@ -1,4 +1,4 @@
-"""The section about hierarchies is true."""
+"""The page about hierarchies is true."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 from docs.refresh import ROOT
 from monitor.config import load
 
-_PAGE = (ROOT / "docs" / "remedies.md").read_text(encoding="utf-8")
+_PAGE = (ROOT / "docs" / "hierarchies.md").read_text(encoding="utf-8")
 _SECTION = _PAGE.split("\n## Hierarchies\n")[1].split("\n## ")[0]
 
 

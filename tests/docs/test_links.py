@@ -1,14 +1,12 @@
 """Links of the documentation lead somewhere."""
 
 import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from docs.refresh import ROOT, pages
+from docs.audit import ROOT, anchors, broken_links, pages
 
 _BLOCK: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _RUN_TOGETHER: Final = re.compile(r"^#+ .{110,}$|^\|.*[^|\s] *$|^ *[-*] *$", re.MULTILINE)
@@ -16,33 +14,10 @@ _RUN_TOGETHER: Final = re.compile(r"^#+ .{110,}$|^\|.*[^|\s] *$|^ *[-*] *$", re.
 _IN_CODE: Final = ("monitor", "checks", "incidents", "remedies", "store", "sources", "templates", "tablewatch")
 
 
-def _text(page: Path) -> str:
-    return _BLOCK.sub("", page.read_text(encoding="utf-8"))
-
-
-@cache
-def _anchors(page: Path) -> frozenset[str]:
-    """Return the anchors of a page: of its headings as GitHub names them, and those it declares."""
-    text = _text(page)
-    headings = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
-    slugs = (re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in headings)
-    return frozenset([*slugs, *re.findall(r'<a id="([^"]+)"', text)])
-
-
-def _broken(page: Path) -> Iterator[str]:
-    for link in re.findall(r"\]\(([^)\s]+)\)", _text(page)):
-        file, _, anchor = link.partition("#")
-        target = (page.parent / file).resolve() if file else page
-        if ":" in file:
-            continue
-        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in _anchors(target)):
-            yield link
-
-
 @pytest.mark.parametrize("page", list(pages()), ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_to_a_heading(page: Path) -> None:
     """Every relative link names a file, and every anchor a heading of its page."""
-    assert list(_broken(page)) == []
+    assert list(broken_links(page)) == []
 
 
 @pytest.mark.parametrize("page", list(pages()), ids=lambda page: str(page.relative_to(ROOT)))
@@ -62,7 +37,7 @@ def test_pages_that_the_product_names_exist() -> None:
     missing = [
         (page, anchor)
         for page, anchor in named
-        if not (ROOT / "docs" / page).exists() or (anchor and anchor not in _anchors(ROOT / "docs" / page))
+        if not (ROOT / "docs" / page).exists() or (anchor and anchor not in anchors(ROOT / "docs" / page))
     ]
     assert missing == []
 

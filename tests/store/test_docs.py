@@ -11,10 +11,11 @@ from store._open import CHECKED_WHOLE, LOCK_TIMEOUT
 from tests.store.made import AT, opened
 
 PAGE = Path(__file__).parents[2] / "docs" / "store.md"
+TABLES = PAGE.with_name("store-tables.md")
 
 
 def _documented() -> dict[str, list[str]]:
-    rows = re.findall(r"^\| `(\w+)` \|[^|]*\| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\| (.*) \|$", TABLES.read_text(), re.MULTILINE)
     without_notes = ((table, re.sub(r"\([^)]*\)", "", columns)) for table, columns in rows)
     return {table: re.findall(r"`(\w+)`", columns) for table, columns in without_notes}
 
