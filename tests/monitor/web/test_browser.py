@@ -10,6 +10,7 @@ import pytest
 
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
+from store import Scope
 from tests.monitor.shop import build_shop
 from tests.monitor.web.ledger import charge, open_budget
 from tests.monitor.web.releases import compared, exported, pair
@@ -134,6 +135,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         compared(site)
         exported(site, 1)
         exported(site, 2, earlier=[pair(1, 0)])
+        now = shop.clock.now()
+        with store.writing() as tx:
+            until = now + timedelta(days=7)
+            tx.silences.add(
+                scope=Scope.TABLE, name="orders", starts_at=now, until=until, reason="the loader moves", by="mia"
+            )
         yield site
 
 
@@ -234,6 +241,24 @@ def test_a_release_is_approved_and_held_by_forms(reader: Reader, scripts: bool) 
         hold.get_by_role("button", name="Hold", exact=True).click()
         page.get_by_text("put on hold").first.wait_for()
         assert window.complaints == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_domain_is_silenced_and_heard_again_by_forms(reader: Reader, scripts: bool) -> None:
+    """On the page of alerts: with a reason and a length; the list has it until it is ended there."""
+    with reader.opened(scripts=scripts) as window:
+        page = window.page
+        page.goto("/alerts")
+        page.get_by_text("Silence a table or a domain").click()
+        page.get_by_label("or domain").fill("sales")
+        page.get_by_label("For", exact=True).fill("2h")
+        page.get_by_label("Reason").fill("a planned move")
+        page.get_by_role("button", name="Silence", exact=True).click()
+        row = page.get_by_role("row").filter(has_text="a planned move")
+        assert "domain sales" in row.inner_text()
+        row.get_by_role("button", name="End the silence").click()
+        assert page.get_by_text("a planned move").count() == 0
+        assert page.get_by_text("the loader moves").count() == 1
 
 
 def test_a_change_of_somebody_else_is_refused_and_nothing_is_lost(reader: Reader, site: Site) -> None:
