@@ -9,8 +9,9 @@ INPUTS ?= 20000
 READY  := $(VENV)/.ready
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 TIER   ?= all
+ZENSICAL := 0.0.73
 
-.PHONY: help demo setup test test-all search soak check bench docs audit release dist image clean
+.PHONY: help demo setup test test-all search soak check bench docs audit release dist image site clean
 
 help:  ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -68,6 +69,12 @@ release: $(READY)  ## Show what a release VERSION= would be; with COMMIT=yes mak
 
 dist: $(READY)  ## Build and check the release VERSION= that this checkout is, into dist/
 	$(BIN)/python -m release $(VERSION) --tagged
+
+site: $(READY)  ## Build the site of the documentation into build/docs/site; it asks no other server for anything
+	$(BIN)/python -m docs.site build/docs
+	@test -x $(VENV)/site/bin/zensical || { $(PYTHON) -m venv $(VENV)/site && $(VENV)/site/bin/python -m pip install --quiet zensical==$(ZENSICAL); }
+	$(VENV)/site/bin/zensical build --strict --config-file build/docs/mkdocs.yml
+	$(BIN)/python -m docs.site build/docs --verify
 
 image:  ## Build the container's image; without docker, its layers in build/image
 	sh examples/daemon/image.sh

@@ -158,7 +158,7 @@ def test_showing_a_release_changes_nothing(
     assert main(["0.3.0", "--commit"]) == 1
 
 
-@pytest.mark.parametrize("name", ["tests", "release"])
+@pytest.mark.parametrize("name", ["tests", "release", "site"])
 def test_workflows_call_what_anybody_can_run(name: str) -> None:
     """Each step is an action of GitHub or PyPI, `.ci/run`, or `make` with a target that there is."""
     text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
