@@ -317,5 +317,6 @@ def _named(text: str, people: Iterable[str]) -> Iterator[str]:
 
 
 def _folded(text: object) -> str:
-    """Return a text so that all ways to write it are equal: composed or not, wide or narrow, in capitals or not."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", str(text)).casefold())
+    """Return a text so that all ways to write it are equal: composed or not, wide or narrow, any hyphen or capitals."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", str(text)).casefold())
+    return folded.replace("\u2010", "-")  # the typographic hyphen, to which NFKC leads the one that does not break

@@ -282,6 +282,8 @@ def test_a_rota_of_one_unreadable_event_says_so(tmp_path):
         ("田中丸", "田中丸"),
         ("田中", "田中"),
         ("Ann-Marie", "Ann-Marie"),
+        ("Ann\u2010Marie", "Ann-Marie"),
+        ("Ann\u2011Marie", "Ann-Marie"),
         ("on call: ANN", "Ann"),
         ("Ann-Sophie", "the person on call is not among 'people'"),
         ("Anna", "the person on call is not among 'people'"),
