@@ -1,14 +1,14 @@
 """Who may use the web application: users, sessions, login links and API tokens. Secrets are kept as hashes only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import CheckConstraint, Index, RowMapping, UniqueConstraint, delete, insert, select, update
+from sqlalchemy import CheckConstraint, Index, UniqueConstraint, delete, select, update
 
-from store._columns import STRICT, Row, blob, columns_of, json, line, one_of, time, word
+from store._columns import STRICT, Mapped, Row, V, blob, json, line, one_of, time, word
 from store._errors import NotRecorded, StoreConflict
 from store._repository import Repository
 
@@ -22,6 +22,16 @@ class WebRole(StrEnum):
     STEWARD = "steward"
     ADMIN = "admin"
     ASK = "ask"
+
+
+class SignInMethod(StrEnum):
+    """The method by which a principal was authenticated."""
+
+    FORM = "password"
+    LOGIN_LINK = "login link"
+    PROXY = "proxy"
+    OIDC = "oidc"
+    API = "token"
 
 
 class WebUserRow(Row, table=True):
@@ -45,7 +55,7 @@ class WebSessionRow(Row, table=True):
 
     digest: bytes = blob(key=True)
     name: str = line()
-    method: str = line()
+    method: SignInMethod = word(SignInMethod)
     role: WebRole = word(WebRole)
     scope: Mapping[str, Any] = json()
     created_at: datetime = time("created_us", "created_at")
@@ -91,16 +101,6 @@ _USER: Final = WebUserRow.__table__
 _SESSION: Final = WebSessionRow.__table__
 _LINK: Final = LoginLinkRow.__table__
 _TOKEN: Final = ApiTokenRow.__table__
-
-
-class SignInMethod(StrEnum):
-    """The method by which a principal was authenticated."""
-
-    FORM = "password"
-    LOGIN_LINK = "login link"
-    PROXY = "proxy"
-    OIDC = "oidc"
-    API = "token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,37 +158,51 @@ class ApiToken:
     revoked_at: datetime | None = None
 
 
+class _Granted(Mapped[V]):
+    """Accounts, each with a grant in two columns."""
+
+    def __init__(self, row: type[Row], value: Callable[..., V]) -> None:
+        super().__init__(row, value)
+        self.columns = [*self.columns, *(row.__table__.c[name].label(name) for name in ("role", "scope"))]
+
+    def value(self, row: Sequence[Any], /, **others: Any) -> V:
+        *_, role, scope = row
+        return super().value(row, grant=Grant(role, tuple(scope["owners"]), tuple(scope["domains"])), **others)
+
+    def cells(self, value: Any, /, **others: Any) -> dict[str, Any]:
+        scope = {"owners": list(value.grant.owners), "domains": list(value.grant.domains)}
+        return super().cells(value, role=value.grant.role, scope=scope, **others)
+
+
+_USERS: Final = _Granted(WebUserRow, WebUser)
+_SESSIONS: Final = _Granted(WebSessionRow, WebSession)
+_LINKS: Final = _Granted(LoginLinkRow, LoginLink)
+_TOKENS: Final = _Granted(ApiTokenRow, ApiToken)
+
+
 class AccountReader(Repository):
     """Queries about accounts."""
 
     def users(self) -> list[WebUser]:
         """Return all users, by name."""
-        rows = self._connection.execute(select(*columns_of(WebUserRow)).order_by(_USER.c.name))
-        return [_user(row) for row in rows.mappings()]
+        return _USERS.values(self._connection.execute(select(*_USERS.columns).order_by(_USER.c.name)))
 
     def user(self, name: str) -> WebUser | None:
         """Return a user by name."""
-        row = self._connection.execute(select(*columns_of(WebUserRow)).where(_USER.c.name == name)).mappings().first()
-        return None if row is None else _user(row)
+        return _USERS.first(self._connection.execute(select(*_USERS.columns).where(_USER.c.name == name)))
 
     def session(self, digest: bytes) -> WebSession | None:
         """Return a session by the digest of its id, whether it still holds or not."""
-        statement = select(*columns_of(WebSessionRow)).where(_SESSION.c.digest == digest)
-        row = self._connection.execute(statement).mappings().first()
-        if row is None:
-            return None
-        times = {name: row[name] for name in ("created_at", "seen_at", "expires_at")}
-        return WebSession(row["digest"], row["name"], SignInMethod(row["method"]), _grant(row), **times)
+        statement = select(*_SESSIONS.columns).where(_SESSION.c.digest == digest)
+        return _SESSIONS.first(self._connection.execute(statement))
 
     def token(self, digest: bytes) -> ApiToken | None:
         """Return an API token by its digest, whether it still holds or not."""
-        row = self._connection.execute(select(*columns_of(ApiTokenRow)).where(_TOKEN.c.digest == digest)).mappings()
-        return next(map(_token, row), None)
+        return _TOKENS.first(self._connection.execute(select(*_TOKENS.columns).where(_TOKEN.c.digest == digest)))
 
     def tokens(self) -> list[ApiToken]:
         """Return all API tokens, by name."""
-        rows = self._connection.execute(select(*columns_of(ApiTokenRow)).order_by(_TOKEN.c.name))
-        return [_token(row) for row in rows.mappings()]
+        return _TOKENS.values(self._connection.execute(select(*_TOKENS.columns).order_by(_TOKEN.c.name)))
 
 
 class AccountWriter(AccountReader):
@@ -202,8 +216,7 @@ class AccountWriter(AccountReader):
         """
         if self.user(user.name) is not None:
             raise StoreConflict(f"user '{user.name}' is in the store; remove it first to change it")
-        row = {"name": user.name, "password": user.password, "created_at": user.created_at, **_granted(user.grant)}
-        self._connection.execute(insert(_USER).values(row))
+        self._insert(_USER, [_USERS.cells(user)])
 
     def remove_user(self, name: str) -> None:
         """Remove a user with every session and unused link of that name.
@@ -218,22 +231,17 @@ class AccountWriter(AccountReader):
 
     def add_link(self, link: LoginLink) -> None:
         """Add a login link."""
-        row = {"digest": link.digest, "name": link.name, "expires_at": link.expires_at, **_granted(link.grant)}
-        self._connection.execute(insert(_LINK).values(row))
+        self._insert(_LINK, [_LINKS.cells(link)])
 
     def take_link(self, digest: bytes, now: datetime) -> LoginLink | None:
         """Return a link that still holds, and delete it; None where there is none. A link is taken once."""
-        statement = delete(_LINK).where(_LINK.c.digest == digest).returning(*columns_of(LoginLinkRow))
-        row = self._connection.execute(statement).mappings().first()
-        if row is None or row["expires_at"] <= now:
-            return None
-        return LoginLink(row["digest"], row["name"], _grant(row), row["expires_at"])
+        statement = delete(_LINK).where(_LINK.c.digest == digest).returning(*_LINKS.columns)
+        link = _LINKS.first(self._connection.execute(statement))
+        return None if link is None or link.expires_at <= now else link
 
     def add_session(self, session: WebSession) -> None:
         """Add a session."""
-        times = {name: getattr(session, name) for name in ("created_at", "seen_at", "expires_at")}
-        row = {"digest": session.digest, "name": session.name, "method": session.method.value, **times}
-        self._connection.execute(insert(_SESSION).values({**row, **_granted(session.grant)}))
+        self._insert(_SESSION, [_SESSIONS.cells(session)])
 
     def touch_session(self, digest: bytes, at: datetime) -> None:
         """Note when a session was last used."""
@@ -251,9 +259,7 @@ class AccountWriter(AccountReader):
         """
         if self._connection.scalar(select(_TOKEN.c.name).where(_TOKEN.c.name == token.name)) is not None:
             raise StoreConflict(f"API token '{token.name}' is or was in use; choose another name")
-        times = {name: getattr(token, name) for name in ("created_at", "expires_at", "used_at", "revoked_at")}
-        row = {"name": token.name, "digest": token.digest, **times, **_granted(token.grant)}
-        self._connection.execute(insert(_TOKEN).values(row))
+        self._insert(_TOKEN, [_TOKENS.cells(token)])
 
     def use_token(self, digest: bytes, at: datetime) -> None:
         """Note when a token was last used."""
@@ -270,20 +276,3 @@ class AccountWriter(AccountReader):
             raise NotRecorded(f"API token '{name}' is not in the store; {hint}")
         holds = (_TOKEN.c.name == name, _TOKEN.c.revoked_at.is_(None))
         self._connection.execute(update(_TOKEN).where(*holds).values(revoked_at=at))
-
-
-def _granted(grant: Grant) -> Mapping[str, Any]:
-    return {"role": grant.role, "scope": {"owners": list(grant.owners), "domains": list(grant.domains)}}
-
-
-def _grant(row: RowMapping) -> Grant:
-    return Grant(row["role"], tuple(row["scope"]["owners"]), tuple(row["scope"]["domains"]))
-
-
-def _user(row: RowMapping) -> WebUser:
-    return WebUser(row["name"], _grant(row), row["password"], row["created_at"])
-
-
-def _token(row: RowMapping) -> ApiToken:
-    times = {name: row[name] for name in ("created_at", "expires_at", "used_at", "revoked_at")}
-    return ApiToken(row["name"], row["digest"], _grant(row), **times)

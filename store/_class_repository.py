@@ -10,7 +10,6 @@ from sqlalchemy import Select, delete, insert, literal_column, select, update
 from checks.classes.counts import ClassChange, ClosedPart, KnownCounts, Recount, RejectedChange
 from checks.classes.pairs import SignaturePairs
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow, ClosedPartRow
-from store._columns import columns_of
 from store._repository import Repository, any_of
 
 WHOLE_TABLE: Final = b""
@@ -86,7 +85,7 @@ class ClassCountReader(Repository):
     def closed_parts(self, tables: Iterable[str]) -> dict[str, ClosedPart]:
         """Return what is kept of the rows of tables that are no longer read, by table."""
         batch = any_of(self._connection, tables, "name")
-        rows = self._connection.execute(select(*columns_of(ClosedPartRow)).where(_CLOSED.c.name.in_(batch)))
+        rows = self._connection.execute(select(_CLOSED).where(_CLOSED.c.name.in_(batch)))
         return {row.name: _closed_part(row) for row in rows}
 
     def sizes(self, state: int) -> dict[int, int]:

@@ -9,12 +9,12 @@ STRICT tables accept INTEGER, REAL, TEXT and BLOB only, and still turn 1.5 into 
 what it is given and refuses what it cannot keep exactly.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, Final
+from inspect import signature
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -33,11 +33,13 @@ from sqlalchemy import (
 )
 from sqlmodel import Field, SQLModel
 
+from checks import Message
 from incidents import from_us, to_us
 from store._errors import RowRefused
 from store._json import from_text, is_unicode, to_text
 
 _LARGEST: Final = 2**63 - 1
+V = TypeVar("V")
 
 WHOLE: Final = BigInteger().with_variant(Integer(), "sqlite")
 """64 bits on both databases: SQLite's INTEGER holds them, and only INTEGER PRIMARY KEY numbers rows by itself."""
@@ -165,6 +167,37 @@ class Json(TypeDecorator[Mapping[str, Any]]):
         return None if value is None else from_text(value)
 
 
+class Sentence(TypeDecorator[Message]):
+    """A message, kept as a mapping of what it has."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        """Leave out what it does not have."""
+        fields = {"text": value.text, "values": value.values, "one": value.one, "counted": value.counted}
+        return to_text({name: field for name, field in fields.items() if field is not None})
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Message:
+        """Return it as a message."""
+        return Message(**from_text(value))
+
+
+class Seconds(TypeDecorator[float]):
+    """A length of time in seconds, kept as integer microseconds."""
+
+    impl = WHOLE
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> int:
+        """Round to microseconds."""
+        return round(float(value) * 1_000_000)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> float:
+        """Return seconds."""
+        return float(value / 1_000_000)
+
+
 STRICT: Final = {"sqlite_strict": True}
 _NAMES: Final = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -239,6 +272,16 @@ def json(*, optional: bool = False) -> Any:
     return Field(default=None, sa_column=Column(Json(), nullable=optional))
 
 
+def message() -> Any:
+    """Hold a message."""
+    return Field(default=None, sa_column=Column(Sentence(), nullable=False))
+
+
+def seconds(column: str, name: str) -> Any:
+    """Hold a length of time: `column` in SQL, `name` in Python."""
+    return Field(default=None, sa_column=Column(column, Seconds(), key=name, nullable=False))
+
+
 class Row(SQLModel):
     """The base of all tables: one catalogue of them, with names for every constraint."""
 
@@ -247,10 +290,40 @@ class Row(SQLModel):
     __table__: ClassVar[Table]
 
 
-@cache
-def columns_of(row: type[Row]) -> Sequence[Label[Any]]:
-    """Return all columns of a table under their Python names, to select."""
-    return [column.label(column.key) for column in row.__table__.c]
+class Mapped(Generic[V]):
+    """The rows of a table as values of a dataclass or a named tuple: fields and columns meet by name, here alone.
+
+    A field is kept in the column of its name, or of its name and `_at` or `_name`; `names` has the others. A field
+    without a column, such as the episodes of an incident, is left to the caller. The column types convert.
+    """
+
+    def __init__(self, row: type[Row], value: Callable[..., V], **names: str) -> None:
+        cells = row.__table__.c
+        self._value = value
+        self._keys = {
+            field: key
+            for field in signature(value).parameters
+            for key in ([names[field]] if field in names else [field, f"{field}_at", f"{field}_name"])
+            if key in cells
+        }
+        self.columns: Sequence[Label[Any]] = [cells[key].label(field) for field, key in self._keys.items()]
+        """What to select, before other columns."""
+
+    def value(self, row: Sequence[Any], /, **others: Any) -> V:
+        """Return a row that begins with `columns` as a value; `others` are added or take the place of its fields."""
+        return self._value(**dict(zip(self._keys, row, strict=False)) | others)
+
+    def values(self, rows: Iterable[Sequence[Any]]) -> list[V]:
+        """Return rows as values."""
+        return [self.value(row) for row in rows]
+
+    def first(self, rows: Iterable[Sequence[Any]]) -> V | None:
+        """Return the first row as a value; None without one."""
+        return next((self.value(row) for row in rows), None)
+
+    def cells(self, value: V, /, **others: Any) -> dict[str, Any]:
+        """Return the cells of a value, by the Python names of their columns; `others` are added or take their place."""
+        return {key: getattr(value, field) for field, key in self._keys.items()} | others
 
 
 _HOMES_OF_ROWS: Final = (

@@ -3,13 +3,12 @@
 import json
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import delete, select
 
-from store._columns import columns_of
+from store._columns import Mapped
 from store._repository import Repository, any_of
 from store._work import DaemonConfig, DaemonRecord, Quarantine
 from store._work_rows import DaemonConfigRow, DaemonRow, QuarantineRow
@@ -17,6 +16,8 @@ from store._work_rows import DaemonConfigRow, DaemonRow, QuarantineRow
 _DAEMON: Final = DaemonRow.__table__
 _CONFIG: Final = DaemonConfigRow.__table__
 _QUARANTINE: Final = QuarantineRow.__table__
+_RECORDS: Final = Mapped(DaemonRow, DaemonRecord)
+_QUARANTINES: Final = Mapped(QuarantineRow, Quarantine)
 
 
 class DaemonReader(Repository):
@@ -24,10 +25,8 @@ class DaemonReader(Repository):
 
     def records(self) -> list[DaemonRecord]:
         """Return the daemons that run or ran lately, the one that started last first."""
-        rows = self._connection.execute(
-            select(*columns_of(DaemonRow)).order_by(_DAEMON.c.started_at.desc(), _DAEMON.c.id)
-        )
-        return [DaemonRecord(**row) for row in rows.mappings()]
+        newest_first = select(*_RECORDS.columns).order_by(_DAEMON.c.started_at.desc(), _DAEMON.c.id)
+        return _RECORDS.values(self._connection.execute(newest_first))
 
     def config(self, daemon_id: str) -> DaemonConfig | None:
         """Return the configuration that a daemon uses, or used last; None if it wrote none."""
@@ -38,8 +37,8 @@ class DaemonReader(Repository):
 
     def quarantines(self) -> list[Quarantine]:
         """Return the checks that have killed their worker since they last ran well, by check id."""
-        rows = self._connection.execute(select(*columns_of(QuarantineRow)).order_by(_QUARANTINE.c.check_id))
-        return [Quarantine(*row) for row in rows]
+        rows = self._connection.execute(select(*_QUARANTINES.columns).order_by(_QUARANTINE.c.check_id))
+        return _QUARANTINES.values(rows)
 
 
 class DaemonWriter(DaemonReader):
@@ -47,8 +46,7 @@ class DaemonWriter(DaemonReader):
 
     def save(self, daemon: DaemonRecord) -> None:
         """Save the state of a daemon in place of its last one."""
-        entries = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
-        self._merge(_DAEMON, [entries])
+        self._merge(_DAEMON, [_RECORDS.cells(daemon)])
 
     def save_config(self, daemon_id: str, config: DaemonConfig) -> None:
         """Save the configuration that a daemon uses in place of its last one."""
@@ -61,10 +59,9 @@ class DaemonWriter(DaemonReader):
             self._connection.scalar(select(_QUARANTINE.c.crashes).where(_QUARANTINE.c.check_id == check_id)) or 0
         )
         length = backoff(crashes)
-        until = None if length is None else now + length
-        row = {"check_id": check_id, "crashes": crashes, "until_at": until, "last_crash_at": now}
-        self._merge(_QUARANTINE, [row])
-        return Quarantine(check_id, crashes, until, now)
+        quarantine = Quarantine(check_id, crashes, None if length is None else now + length, now)
+        self._merge(_QUARANTINE, [_QUARANTINES.cells(quarantine)])
+        return quarantine
 
     def clear_crashes(self, check_ids: Iterable[str]) -> None:
         """Delete the crashes of checks that ran well, or are no longer configured."""

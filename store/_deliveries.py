@@ -5,20 +5,20 @@ A message is sent at least once: whoever has it leased may die after sending and
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, true, update
 
+from store._columns import Mapped
 from store._errors import NotRecorded
 from store._notice_rows import DeliveryRow
 from store._notices import Delivery, DeliveryState, MessageSubject
 from store._repository import Repository, any_of
 
 _DELIVERY: Final = DeliveryRow.__table__
-_FIELDS: Final = tuple(field.name for field in fields(Delivery))
-_COLUMNS: Final = tuple(_DELIVERY.c[name].label(name) for name in _FIELDS)
+_DELIVERIES: Final = Mapped(DeliveryRow, Delivery)
 _IS_WAITING: Final = _DELIVERY.c.state == literal_column("'waiting'")  # in the text, so that partial indexes are used
 _IS_DEAD: Final = _DELIVERY.c.state == literal_column("'dead'")
 
@@ -52,12 +52,12 @@ class DeliveryReader(Repository):
         """Return messages that were written since a moment, newest first: all, or those of a subject."""
         of_subject = [] if subject is None else [_DELIVERY.c.subject == subject]
         rows = self._connection.execute(
-            select(*_COLUMNS)
+            select(*_DELIVERIES.columns)
             .where(_DELIVERY.c.created_at >= since, *of_subject)
             .order_by(_DELIVERY.c.created_at.desc(), _DELIVERY.c.number.desc())
             .limit(limit)
         )
-        return [Delivery(**row) for row in rows.mappings()]
+        return _DELIVERIES.values(rows)
 
     def get(self, delivery_id: str) -> Delivery:
         """Return one message.
@@ -65,10 +65,11 @@ class DeliveryReader(Repository):
         Raises:
             NotRecorded: there is none with that id.
         """
-        row = self._connection.execute(select(*_COLUMNS).where(_DELIVERY.c.id == delivery_id)).mappings().first()
-        if row is None:
+        rows = self._connection.execute(select(*_DELIVERIES.columns).where(_DELIVERY.c.id == delivery_id))
+        delivery = _DELIVERIES.first(rows)
+        if delivery is None:
             raise NotRecorded(f"message {delivery_id} is not in the store; 'tablewatch alert log' shows those that are")
-        return Delivery(**row)
+        return delivery
 
     def states(self, delivery_ids: Iterable[str]) -> Mapping[str, DeliveryState]:
         """Return how far messages are, by id; those that retention took are left out."""
@@ -104,9 +105,8 @@ class DeliveryReader(Repository):
 
     def newest(self, channel: str) -> Delivery | None:
         """Return the message that was written last for a channel."""
-        of_channel = select(*_COLUMNS).where(_DELIVERY.c.channel == channel)
-        row = self._connection.execute(of_channel.order_by(_DELIVERY.c.created_at.desc()).limit(1)).mappings().first()
-        return None if row is None else Delivery(**row)
+        of_channel = select(*_DELIVERIES.columns).where(_DELIVERY.c.channel == channel)
+        return _DELIVERIES.first(self._connection.execute(of_channel.order_by(_DELIVERY.c.created_at.desc()).limit(1)))
 
     def created_since(self, since: datetime, channels: Iterable[str]) -> Mapping[str, list[datetime]]:
         """Return when messages about incidents were written for channels, oldest first, whether they were sent or not.
@@ -133,7 +133,7 @@ class DeliveryWriter(DeliveryReader):
         Raises:
             StoreConflict: one of them is there already.
         """
-        self._insert(_DELIVERY, [{name: getattr(row, name) for name in _FIELDS} for row in rows])
+        self._insert(_DELIVERY, [_DELIVERIES.cells(row) for row in rows])
 
     def lease(
         self,
@@ -156,10 +156,11 @@ class DeliveryWriter(DeliveryReader):
         first = due.order_by(_DELIVERY.c.next_try_at, _DELIVERY.c.number).limit(limit).scalar_subquery()
         statement = update(_DELIVERY).where(_DELIVERY.c.number.in_(first))
         rows = self._connection.execute(
-            statement.values(holder=holder, lease_until_at=lease_until).returning(*_COLUMNS, _DELIVERY.c.number)
+            statement.values(holder=holder, lease_until_at=lease_until).returning(
+                *_DELIVERIES.columns, _DELIVERY.c.number
+            )
         )
-        in_order = sorted(rows.mappings(), key=lambda row: (row["next_try_at"], row["number"]))
-        return [Delivery(**{name: row[name] for name in _FIELDS}) for row in in_order]
+        return _DELIVERIES.values(sorted(rows, key=attrgetter("next_try_at", "number")))
 
     def take_back(self, now: datetime, *, holder: str) -> int:
         """Free the messages that others have leased: for the one who sends for all, when he begins to. Gives how many.

@@ -8,13 +8,14 @@ from typing import Final
 from sqlalchemy import delete, exists, literal_column, select, update
 
 from incidents import State
-from store._columns import columns_of
+from store._columns import Mapped
 from store._notice_rows import ExternalItemRow, LastNotificationRow
 from store._notices import ExternalItem
 from store._repository import Repository
 from store._rows import EpisodeRow, IncidentRow
 
 _ITEM: Final = ExternalItemRow.__table__
+_ITEMS: Final = Mapped(ExternalItemRow, ExternalItem)
 _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
 _NOTIFIED: Final = LastNotificationRow.__table__
@@ -25,16 +26,16 @@ class ExternalItemReader(Repository):
 
     def of_incident(self, incident_id: int) -> list[ExternalItem]:
         """Return what an incident is in each service, by channel."""
-        statement = select(*columns_of(ExternalItemRow)).where(_ITEM.c.incident_id == incident_id)
-        return [ExternalItem(*row) for row in self._connection.execute(statement.order_by(_ITEM.c.channel))]
+        statement = select(*_ITEMS.columns).where(_ITEM.c.incident_id == incident_id)
+        return _ITEMS.values(self._connection.execute(statement.order_by(_ITEM.c.channel)))
 
     def lasting(self, channel: str) -> list[ExternalItem]:
         """Return what incidents that last are in the service of a channel, where the service has named it."""
         lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
-        statement = select(*columns_of(ExternalItemRow)).where(
+        statement = select(*_ITEMS.columns).where(
             _ITEM.c.incident_id.in_(lasting), _ITEM.c.channel == channel, _ITEM.c.item.is_not(None)
         )
-        return [ExternalItem(*row) for row in self._connection.execute(statement.order_by(_ITEM.c.incident_id))]
+        return _ITEMS.values(self._connection.execute(statement.order_by(_ITEM.c.incident_id)))
 
     def unheard_acknowledgements(self, reasons_heard: Mapping[str, Iterable[str]], since: datetime) -> set[int]:
         """Return acknowledged incidents of which a channel was told, and not yet that they are acknowledged.
@@ -73,16 +74,16 @@ class ExternalItemWriter(ExternalItemReader):
         an incident that is not in the store any more.
         """
         its = (_ITEM.c.incident_id == incident_id, _ITEM.c.channel == channel)
-        row = self._connection.execute(select(*columns_of(ExternalItemRow)).where(*its)).first()
-        if row is not None and row.target == target:
-            if row.item is None and now - row.begun_at >= timedelta(seconds=settles_s):
+        item = _ITEMS.first(self._connection.execute(select(*_ITEMS.columns).where(*its)))
+        if item is not None and item.target == target:
+            if item.item is None and now - item.begun_at >= timedelta(seconds=settles_s):
                 self._connection.execute(update(_ITEM).where(*its).values(begun_at=now))
-            return ExternalItem(*row), False
+            return item, False
         self._connection.execute(delete(_ITEM).where(*its))
         if not self._connection.scalar(select(exists().where(_INCIDENT.c.id == incident_id))):
             return None
         item = ExternalItem(incident_id, channel, target, f"tablewatch-{incident_id}-{secrets.token_hex(6)}", now)
-        self._insert(_ITEM, [{name: getattr(item, name) for name in item.__slots__}])
+        self._insert(_ITEM, [_ITEMS.cells(item)])
         return item, True
 
     def set_back(self, now: datetime) -> None:

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from incidents import BrokenHistory, Change, Episode, Event, Incident, Onset, State, to_us
 from incidents.events import apply, decode, encode
-from store._columns import columns_of
+from store._columns import Mapped
 from store._errors import NotRecorded
 from store._json import from_text, to_text
 from store._notices import Changed
@@ -32,8 +32,14 @@ from store._values import IncidentFilter
 _I: Final = IncidentRow.__table__.c
 _E: Final = EpisodeRow.__table__.c
 _V: Final = IncidentEventRow.__table__.c
-_INCIDENTS: Final = select(*columns_of(IncidentRow)).order_by(_I.id)
-_EPISODES: Final = select(*columns_of(EpisodeRow)).order_by(_E.incident_id, _E.number)
+_INCIDENT: Final = Mapped(IncidentRow, Incident)
+_EPISODE: Final = Mapped(EpisodeRow, Episode)
+_ONSET: Final = Mapped(EpisodeRow, Onset, at="occurred_at")
+_INCIDENTS: Final = select(*_INCIDENT.columns).order_by(_I.id)
+_EPISODES: Final = select(*_EPISODE.columns, *_ONSET.columns, _E.incident_id).order_by(_E.incident_id, _E.number)
+_EVENTS: Final = select(_V.incident_id, _V.recorded_at.label("recorded_at"), _V.actor, _V.body).order_by(
+    _V.incident_id, _V.number
+)
 _CHECKED: Final = "\0".join(["%s"] * 6)
 """The columns of an event of which its checksum is made."""
 
@@ -43,9 +49,10 @@ def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
     batch = any_of(connection, ids, "incident_number")
     episodes: dict[int, list[Episode]] = {}
     for row in connection.execute(_EPISODES.where(_E.incident_id.in_(batch))).all():
-        episodes.setdefault(row.incident_id, []).append(episode_of(row))
+        onset = _ONSET.value(row[len(_EPISODE.columns) :])
+        episodes.setdefault(row.incident_id, []).append(_EPISODE.value(row, onset=onset))
     rows = connection.execute(_INCIDENTS.where(_I.id.in_(batch))).all()
-    return {row.id: incident_of(row, episodes.get(row.id, ())) for row in rows}
+    return {row.id: _INCIDENT.value(row, episodes=tuple(episodes.get(row.id, ()))) for row in rows}
 
 
 def load_one(connection: Connection, incident_id: int) -> Incident:
@@ -89,20 +96,17 @@ def matching(connection: Connection, incident_filter: IncidentFilter) -> list[In
 
 def events(connection: Connection, incident_id: int) -> list[Event]:
     """Return what happened to an incident, in the order of recording."""
-    rows = connection.execute(
-        select(*columns_of(IncidentEventRow)).where(_V.incident_id == incident_id).order_by(_V.number)
-    )
-    return [event_of(row) for row in rows]
+    return [event_of(row) for row in connection.execute(_EVENTS.where(_V.incident_id == incident_id))]
 
 
 def histories(connection: Connection, ids: Iterable[int], *, until: datetime | None = None) -> dict[int, list[Event]]:
     """Return what happened to incidents, each in the order of recording, by id; `until`: what was recorded by then."""
     batch = any_of(connection, ids, "incident_number")
-    statement = select(*columns_of(IncidentEventRow)).where(_V.incident_id.in_(batch))
+    statement = _EVENTS.where(_V.incident_id.in_(batch))
     if until is not None:
         statement = statement.where(_V.recorded_at <= until)
     results: dict[int, list[Event]] = {}
-    for row in connection.execute(statement.order_by(_V.incident_id, _V.number)):
+    for row in connection.execute(statement):
         results.setdefault(row.incident_id, []).append(event_of(row))
     return results
 
@@ -112,80 +116,16 @@ def event_of(row: Row[*tuple[Any, ...]]) -> Event:
     return Event(row.incident_id, row.recorded_at, row.actor, decode(row.body))
 
 
-def episode_of(row: Row[*tuple[Any, ...]]) -> Episode:
-    """Return a row as an episode."""
-    onset = Onset(row.occurred_at, row.earliest_at, row.latest_at, row.method)
-    return Episode(onset, row.detected_at, row.resolved_at, row.first_failed_at, row.acknowledged_at)
-
-
-def incident_of(row: Row[*tuple[Any, ...]], episodes: Sequence[Episode]) -> Incident:
-    """Return a row as an incident."""
-    return Incident(
-        id=row.id,
-        fingerprint=row.fingerprint,
-        table=row.table_name,
-        check_id=row.check_id,
-        kind=row.kind,
-        severity=row.severity,
-        title=row.title,
-        title_values=row.title_values,
-        found_by=row.found_by,
-        state=row.state,
-        episodes=tuple(episodes),
-        resolution=row.resolution,
-        cause=row.cause,
-        assignee=row.assignee,
-        snoozed_until=row.snoozed_until,
-        regressed=row.regressed,
-        flapping=row.flapping,
-        root=row.root,
-        merged_into=row.merged_into,
-        answered=row.answered,
-    )
-
-
 def row_of(incident: Incident) -> Mapping[str, Any]:
     """Return an incident's own columns."""
-    return {
-        "id": incident.id,
-        "fingerprint": incident.fingerprint,
-        "table_name": incident.table,
-        "check_id": incident.check_id,
-        "kind": incident.kind,
-        "severity": incident.severity,
-        "title": incident.title,
-        "title_values": incident.title_values,
-        "found_by": incident.found_by,
-        "state": incident.state,
-        "resolution": incident.resolution,
-        "cause": incident.cause,
-        "detected_at": incident.episodes[0].detected_at,
-        "ended_at": incident.last.resolved_at if incident.state is State.RESOLVED else None,
-        "assignee": incident.assignee,
-        "snoozed_until": incident.snoozed_until,
-        "regressed": incident.regressed,
-        "flapping": incident.flapping,
-        "root": incident.root,
-        "merged_into": incident.merged_into,
-        "answered": incident.answered,
-    }
+    ended_at = incident.last.resolved_at if incident.state is State.RESOLVED else None
+    return _INCIDENT.cells(incident, detected_at=incident.episodes[0].detected_at, ended_at=ended_at)
 
 
 def episode_rows(incident: Incident) -> Sequence[Mapping[str, Any]]:
     """Return the rows of an incident's episodes."""
     return [
-        {
-            "incident_id": incident.id,
-            "number": number,
-            "occurred_at": episode.onset.at,
-            "earliest_at": episode.onset.earliest,
-            "latest_at": episode.onset.latest,
-            "method": episode.onset.method,
-            "first_failed_at": episode.first_failed_at,
-            "detected_at": episode.detected_at,
-            "resolved_at": episode.resolved_at,
-            "acknowledged_at": episode.acknowledged_at,
-        }
+        _EPISODE.cells(episode, incident_id=incident.id, number=number, **_ONSET.cells(episode.onset))
         for number, episode in enumerate(incident.episodes)
     ]
 

@@ -5,7 +5,7 @@ of an answer only what was released. Only `store._ledger` writes: it minds the a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
@@ -27,7 +27,7 @@ from sqlmodel import Field
 from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.ledger import BudgetBalance, LedgerBudget
 from remedies.differential_privacy.sensitivity import Adjacency
-from store._columns import STRICT, WHOLE, Row, blob, columns_of, line, one_of, only_where, time, whole, word
+from store._columns import STRICT, WHOLE, Mapped, Row, blob, line, one_of, only_where, time, whole, word
 from store._json import from_text
 from store._ledger_chain import START, ChainedEntry, EntryKind, LedgerFact, LedgerHead, follow
 from store._repository import Repository
@@ -90,7 +90,10 @@ class LedgerEntryRow(Row, table=True):
 
 _BUDGET: Final = BudgetRow.__table__
 _ENTRY: Final = LedgerEntryRow.__table__
-_FACT: Final = [field.name for field in fields(LedgerFact)]
+_FACTS: Final = Mapped(LedgerEntryRow, LedgerFact)
+_BUDGETS: Final = Mapped(BudgetRow, LedgerBudget)
+_STORED: Final = select(*_BUDGETS.columns, _BUDGET.c.id, _BUDGET.c.spent)
+_ENTRIES: Final = select(*_FACTS.columns, _ENTRY.c.number, _ENTRY.c.previous, _ENTRY.c.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +144,8 @@ class LedgerReader(Repository):
 
     def entries(self, after: int, limit: int) -> Sequence[ChainedEntry]:
         """Return entries in order."""
-        some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number > after).order_by(_ENTRY.c.number)
-        return [_entry(row) for row in self._connection.execute(some.limit(limit)).mappings()]
+        some = _ENTRIES.where(_ENTRY.c.number > after).order_by(_ENTRY.c.number)
+        return [_entry(row) for row in self._connection.execute(some.limit(limit))]
 
     def entry(self, number: int) -> ChainedEntry | None:
         """Return one entry."""
@@ -150,12 +153,12 @@ class LedgerReader(Repository):
 
     def budgets(self) -> Sequence[StoredBudget]:
         """Return all budgets, in the order in which they were created."""
-        return [_stored(row) for row in self._connection.execute(select(_BUDGET).order_by(_BUDGET.c.id))]
+        return [_stored(row) for row in self._connection.execute(_STORED.order_by(_BUDGET.c.id))]
 
     def budget(self, data_set: str, unit: str) -> StoredBudget | None:
         """Return one budget."""
         conditions = (_BUDGET.c.data_set == data_set, _BUDGET.c.unit == unit)
-        row = self._connection.execute(select(_BUDGET).where(*conditions)).first()
+        row = self._connection.execute(_STORED.where(*conditions)).first()
         return None if row is None else _stored(row)
 
     def balance(self, stored: StoredBudget) -> BudgetBalance:
@@ -182,8 +185,8 @@ class LedgerReader(Repository):
     def first_reservation(self, request: str) -> LedgerFact | None:
         """Return the first charge of a request."""
         conditions = (_ENTRY.c.request == request, _ENTRY.c.kind == EntryKind.RESERVED)
-        first = select(*columns_of(LedgerEntryRow)).where(*conditions).order_by(_ENTRY.c.number).limit(1)
-        row = self._connection.execute(first).mappings().first()
+        first = _ENTRIES.where(*conditions).order_by(_ENTRY.c.number).limit(1)
+        row = self._connection.execute(first).first()
         return None if row is None else _entry(row).fact
 
     def stored_answer(self, request: str) -> str | None:
@@ -206,28 +209,28 @@ class LedgerReader(Repository):
     def answers(self, budget: int, limit: int) -> Sequence[tuple[ChainedEntry, ChainedEntry]]:
         """Return the last answers of a budget, newest first, each with the charge that it was stored for."""
         these = (_ENTRY.c.budget == budget, _ENTRY.c.kind == EntryKind.ANSWERED)
-        newest = select(*columns_of(LedgerEntryRow)).where(*these).order_by(_ENTRY.c.number.desc()).limit(limit)
-        entries = [_entry(row) for row in self._connection.execute(newest).mappings()]
+        newest = _ENTRIES.where(*these).order_by(_ENTRY.c.number.desc()).limit(limit)
+        entries = [_entry(row) for row in self._connection.execute(newest)]
         numbers = [from_text(entry.fact.body)["reservation"] for entry in entries]
-        charges = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number.in_(numbers))
-        by_number = {row["number"]: _entry(row) for row in self._connection.execute(charges).mappings()}
+        charges = _ENTRIES.where(_ENTRY.c.number.in_(numbers))
+        by_number = {row.number: _entry(row) for row in self._connection.execute(charges)}
         return [(by_number[number], entry) for number, entry in zip(numbers, entries, strict=True)]
 
     def resumptions(self) -> Sequence[LedgerFact]:
         """Return what was said whenever the ledger was resumed."""
-        some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.RESUMED)
-        return [_entry(row).fact for row in self._connection.execute(some).mappings()]
+        some = _ENTRIES.where(_ENTRY.c.kind == EntryKind.RESUMED)
+        return [_entry(row).fact for row in self._connection.execute(some)]
 
     def release_entries(self) -> Sequence[ChainedEntry]:
         """Return the entries about facts of releases, the oldest first."""
         kinds = _ENTRY.c.kind.in_([EntryKind.RELEASE, EntryKind.ADOPTED])
-        some = select(*columns_of(LedgerEntryRow)).where(kinds).order_by(_ENTRY.c.number)
-        return [_entry(row) for row in self._connection.execute(some).mappings()]
+        some = _ENTRIES.where(kinds).order_by(_ENTRY.c.number)
+        return [_entry(row) for row in self._connection.execute(some)]
 
     def identified_budgets(self) -> Sequence[tuple[str, frozenset[str]]]:
         """Return the data sets whose tables the ledger knows, each with the marks of its table."""
-        some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.IDENTIFIED)
-        bodies = [from_text(_entry(row).fact.body) for row in self._connection.execute(some).mappings()]
+        some = _ENTRIES.where(_ENTRY.c.kind == EntryKind.IDENTIFIED)
+        bodies = [from_text(_entry(row).fact.body) for row in self._connection.execute(some)]
         return [(body["data_set"], frozenset(body["marks"])) for body in bodies]
 
 
@@ -237,16 +240,15 @@ class LedgerWriter(LedgerReader):
     def append(self, fact: LedgerFact) -> ChainedEntry:
         """Write a fact after the last one."""
         entry = follow(self.head(), fact)
-        row = {name: getattr(fact, name) for name in _FACT}
-        row |= {"number": entry.number, "previous": entry.previous, "hash": entry.hash}
+        row = _FACTS.cells(fact, number=entry.number, previous=entry.previous, hash=entry.hash)
         self._connection.execute(insert(_ENTRY).values(row))
         return entry
 
     def add_budget(self, budget: LedgerBudget, *, body: str, actor: str, now: datetime) -> StoredBudget:
         """Write a budget of which nothing is spent, and the entry that says so."""
         number = self.head().number + 1
-        row: dict[str, Any] = {field.name: getattr(budget, field.name) for field in fields(budget)}
-        row |= {"id": number, "spent": 0, "delta": None if budget.delta is None else str(budget.delta)}
+        delta = None if budget.delta is None else str(budget.delta)
+        row = _BUDGETS.cells(budget, id=number, spent=0, delta=delta)
         self._connection.execute(insert(_BUDGET).values(row))
         self.append(LedgerFact(EntryKind.CREATED, body, actor, now, budget=number, nano=budget.total))
         return StoredBudget(number, budget, 0)
@@ -265,9 +267,8 @@ class LedgerWriter(LedgerReader):
 
 def _stored(row: Any) -> StoredBudget:
     delta = None if row.delta is None else Fraction(row.delta)
-    budget = LedgerBudget(row.data_set, row.unit, row.accounting, row.adjacency, row.total, delta)
-    return StoredBudget(row.id, budget, row.spent)
+    return StoredBudget(row.id, _BUDGETS.value(row, delta=delta), row.spent)
 
 
 def _entry(row: Any) -> ChainedEntry:
-    return ChainedEntry(row["number"], LedgerFact(**{name: row[name] for name in _FACT}), row["previous"], row["hash"])
+    return ChainedEntry(row.number, _FACTS.value(row), row.previous, row.hash)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import CheckConstraint, Index, Select, UniqueConstraint, insert, select
 
-from store._columns import STRICT, Row, columns_of, key, line, one_of, time, whole, word
+from store._columns import STRICT, Mapped, Row, key, line, one_of, time, whole, word
 from store._errors import NotRecorded
 from store._repository import Repository
 from store._values import LoggedEvent, LoggedEventKind
@@ -40,6 +40,7 @@ class LoggedEventRow(Row, table=True):
 
 
 _EVENT: Final = LoggedEventRow.__table__
+_LOGGED: Final = Mapped(LoggedEventRow, LoggedEvent)
 _REMOVAL: Final = _EVENT.alias("removal")
 
 
@@ -53,7 +54,7 @@ class LoggedEventReader(Repository):
             statement = statement.where(_EVENT.c.happened_at >= since)
         if until is not None:
             statement = statement.where(_EVENT.c.happened_at < until)
-        return [_event_of(row) for row in self._connection.execute(statement)]
+        return _LOGGED.values(self._connection.execute(statement))
 
     def get(self, number: int) -> LoggedEvent:
         """Return an event that was not removed.
@@ -61,10 +62,10 @@ class LoggedEventReader(Repository):
         Raises:
             NotRecorded: there is none of that number.
         """
-        row = self._connection.execute(_standing().where(_EVENT.c.id == number)).first()
-        if row is None:
+        event = _LOGGED.first(self._connection.execute(_standing().where(_EVENT.c.id == number)))
+        if event is None:
             raise NotRecorded(f"event {number} is not in the store; 'tablewatch event list' shows those that are")
-        return _event_of(row)
+        return event
 
 
 class LoggedEventWriter(LoggedEventReader):
@@ -79,9 +80,9 @@ class LoggedEventWriter(LoggedEventReader):
             _EVENT.c.source.is_not_distinct_from(event.source),
             _EVENT.c.note == event.note,
         )
-        row = self._connection.execute(_standing().where(*same).limit(1)).first()
-        if row is not None:
-            return _event_of(row), False
+        known = _LOGGED.first(self._connection.execute(_standing().where(*same).limit(1)))
+        if known is not None:
+            return known, False
         return self.get(self._write(event)), True
 
     def remove(self, number: int, *, actor: str, recorded_at: datetime) -> LoggedEvent:
@@ -96,26 +97,13 @@ class LoggedEventWriter(LoggedEventReader):
         return event
 
     def _write(self, event: LoggedEvent, *, removes: int | None = None) -> int:
-        row: dict[str, Any] = {name: getattr(event, name) for name in event.__slots__ if name not in {"id", "table"}}
-        statement = insert(_EVENT).values(**row, table_name=event.table, removes=removes).returning(_EVENT.c.id)
-        return int(self._connection.scalars(statement).one())
+        row = _LOGGED.cells(event, removes=removes)
+        del row["id"]
+        return int(self._connection.scalars(insert(_EVENT).values(row).returning(_EVENT.c.id)).one())
 
 
 def _standing() -> Select[Any]:
     """Return a SELECT of the events that nobody removed."""
     removed = select(_REMOVAL.c.id).where(_REMOVAL.c.removes == _EVENT.c.id).exists()
     is_event = _EVENT.c.kind != LoggedEventKind.REMOVAL  # not by the index of `removes`, which knows no order
-    return select(*columns_of(LoggedEventRow)).where(is_event, ~removed)
-
-
-def _event_of(row: Any) -> LoggedEvent:
-    return LoggedEvent(
-        kind=row.kind,
-        happened_at=row.happened_at,
-        table=row.table_name,
-        source=row.source,
-        note=row.note,
-        actor=row.actor,
-        recorded_at=row.recorded_at,
-        id=row.id,
-    )
+    return select(*_LOGGED.columns).where(is_event, ~removed)

@@ -23,9 +23,9 @@ from sqlalchemy import (
     union_all,
 )
 
-from checks import Earlier, Kind, Message, PastMeasurement, Status, UnknownReason
+from checks import Earlier, Kind, PastMeasurement, Status, UnknownReason
 from incidents import Resolution, to_us
-from store._columns import WHOLE, columns_of
+from store._columns import WHOLE, Mapped
 from store._repository import any_of, given
 from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
 from store._values import Result
@@ -35,6 +35,7 @@ Wanted = Mapping[str, tuple[datetime, Earlier]]
 Holes = Mapping[str, Sequence[tuple[int, int]]]
 
 _M: Final = MeasurementRow.__table__.c
+RESULTS: Final = Mapped(MeasurementRow, Result)
 _NEWEST_FIRST: Final = (_M.measured_at.desc(), _M.id.desc())
 _OLDEST_FIRST: Final = (_M.measured_at, _M.id)
 _US: Final = timedelta(microseconds=1)
@@ -45,34 +46,34 @@ _MOST_PENDING: Final = 10
 _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 
-def message_as_json(message: Message) -> Mapping[str, Any]:
-    """Return a message as a mapping, without what it does not have."""
-    fields = {"text": message.text, "values": message.values, "one": message.one, "counted": message.counted}
-    return {key: value for key, value in fields.items() if value is not None}
-
-
 def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> dict[str, Result]:
     """Return the newest measurement of each check; None asks for every check there is."""
     subquery = (
         measured_checks() if check_ids is None else given(connection, ((name,) for name in check_ids), ["check_id"])
     )
-    statement = _with_run_ids().where(_M.id.in_(select(newest(subquery)).select_from(subquery)))
+    statement = with_run_ids().where(_M.id.in_(select(newest(subquery)).select_from(subquery)))
     return {row.check_id: result_of(row) for row in connection.execute(statement)}
 
 
 def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int, list[Result]]:
     """Return the measurements of some runs, by the number of the run."""
     results = defaultdict(list)
-    of_runs = _with_run_ids().where(_M.run.in_(any_of(connection, numbers, "run_number")), of_checks(_M.check_id))
+    of_runs = with_run_ids().where(_M.run.in_(any_of(connection, numbers, "run_number")), of_checks(_M.check_id))
     for row in connection.execute(of_runs.order_by(_M.id)):
         results[row.run].append(result_of(row))
     return dict(results)
 
 
-def _with_run_ids() -> Select[Any]:
-    """Return a SELECT of measurements, each with the id of its run."""
+def with_run_ids() -> Select[Any]:
+    """Return a SELECT of measurements, each with the id of its run as `run_id`."""
     run = RunRow.__table__
-    return select(*columns_of(MeasurementRow), run.c.id.label("run_id")).join(run, run.c.number == _M.run)
+    columns = (*RESULTS.columns, run.c.id.label("run_id"), _M.run, _M.id)
+    return select(*columns).join(run, run.c.number == _M.run)
+
+
+def result_of(row: Row[*tuple[Any, ...]]) -> Result:
+    """Return a row of `with_run_ids` as a result."""
+    return RESULTS.value(row, run_id=row.run_id)
 
 
 def of_checks(check_id: Any) -> Any:
@@ -379,18 +380,3 @@ _PAST: Final = (_M.check_id, _M.measured_at.label("measured_at"), _M.status, _M.
 
 def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None) -> PastMeasurement:
     return PastMeasurement(row.measured_at, row.status, row.observed, age=age)
-
-
-def result_of(row: Row[*tuple[Any, ...]]) -> Result:
-    """Return a row, with the id of its run as `run_id`, as a result."""
-    return Result(
-        run_id=row.run_id,
-        check_id=row.check_id,
-        table=row.table_name,
-        measured_at=row.measured_at,
-        status=row.status,
-        reason=row.reason,
-        observed=row.observed,
-        message=Message(**row.message),
-        duration_s=row.duration_us / 1_000_000,
-    )

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Select, func, insert, literal, literal_column, select, true, tuple_, update
 
 from incidents import WarningSpell, from_us
-from store._columns import WHOLE, UtcTime, columns_of
+from store._columns import WHOLE, Mapped, UtcTime
 from store._notice_rows import LastNotificationRow, TransitionRow, WarningRow
 from store._notices import Changed, LastingIncident, LastNotification, Transition
 from store._repository import Repository, any_of
@@ -25,17 +25,20 @@ _NOTIFIED: Final = LastNotificationRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
 _WARNING: Final = WarningRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
+_CHANGES: Final = Mapped(TransitionRow, Transition)
+_LAST: Final = Mapped(LastNotificationRow, LastNotification)
+_SPELLS: Final = Mapped(WarningRow, WarningSpell)
 
 # a statement takes longer to build than to run; each message asks a few dozen
 _TRANSITIONS: Final = (
-    select(*columns_of(TransitionRow), func.coalesce(_INCIDENT.c.table_name, _WARNING.c.table_name).label("of_table"))
+    select(*_CHANGES.columns, func.coalesce(_INCIDENT.c.table_name, _WARNING.c.table_name).label("of_table"))
     .outerjoin(_INCIDENT, _INCIDENT.c.id == _TRANSITION.c.incident_id)
     .outerjoin(_WARNING, _WARNING.c.id == _TRANSITION.c.warning_id)
 )
 _WAITING: Final = _TRANSITIONS.where(_TRANSITION.c.settled_at.is_(None)).order_by(
     _TRANSITION.c.not_before_at, _TRANSITION.c.id
 )
-_NOTIFICATIONS: Final = select(*columns_of(LastNotificationRow)).order_by(_NOTIFIED.c.incident_id, _NOTIFIED.c.channel)
+_NOTIFICATIONS: Final = select(*_LAST.columns).order_by(_NOTIFIED.c.incident_id, _NOTIFIED.c.channel)
 _LASTS: Final = _INCIDENT.c.state != literal_column("'resolved'")  # has an index
 _NOTIFICATIONS_OF_OPEN: Final = _NOTIFICATIONS.where(_NOTIFIED.c.incident_id.in_(select(_INCIDENT.c.id).where(_LASTS)))
 _OPEN_INCIDENTS: Final = (
@@ -117,23 +120,11 @@ class OutboxReader(Repository):
         return self._last_notifications(_NOTIFICATIONS_OF_OPEN)
 
     def _last_notifications(self, statement: Select[Any]) -> list[LastNotification]:
-        return [LastNotification(*row) for row in self._connection.execute(statement)]
+        return _LAST.values(self._connection.execute(statement))
 
     def _ordered(self, statement: Select[Any]) -> list[Transition]:
-        return [
-            Transition(
-                id=row.id,
-                incident_id=row.incident_id,
-                warning_id=row.warning_id,
-                change=row.change,
-                recorded_at=row.recorded_at,
-                table=row.of_table,
-                not_before=None if row.not_before_at == AT_ONCE else row.not_before_at,
-                decision=row.decision,
-                settled_at=row.settled_at,
-            )
-            for row in self._connection.execute(statement)
-        ]
+        rows = (_CHANGES.value(row, table=row.of_table) for row in self._connection.execute(statement))
+        return [replace(item, not_before=None) if item.not_before == AT_ONCE else item for item in rows]
 
 
 class OutboxWriter(OutboxReader):
@@ -173,7 +164,7 @@ class OutboxWriter(OutboxReader):
         Raises:
             StoreError: there is no such incident.
         """
-        self._merge(_NOTIFIED, [{column.key: getattr(row, column.key) for column in _NOTIFIED.c} for row in rows])
+        self._merge(_NOTIFIED, [_LAST.cells(row) for row in rows])
 
     def add_transitions(self, results: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
         """Write down what was changed, beside the change itself."""
@@ -189,9 +180,6 @@ class OutboxWriter(OutboxReader):
         batch = any_of(self._connection, ids, "transition_number")
         changed = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_(None))
         return set(self._connection.scalars(changed.values(new).returning(_TRANSITION.c.id)))
-
-
-_FIELDS: Final = {"table_name": "table"}
 
 
 class WarningReader(Repository):
@@ -210,10 +198,7 @@ class WarningReader(Repository):
         return {spell.id: spell for spell in self._read(statement)}
 
     def _read(self, statement: Select[Any]) -> list[WarningSpell]:
-        return [
-            WarningSpell(**{_FIELDS.get(name, name): cell for name, cell in row.items()})
-            for row in self._connection.execute(statement).mappings()
-        ]
+        return _SPELLS.values(self._connection.execute(statement))
 
 
 class WarningWriter(WarningReader):
@@ -225,14 +210,14 @@ class WarningWriter(WarningReader):
         Raises:
             StoreError: its series has a warning already that lasts.
         """
+        cells = _SPELLS.cells(spell)
+        del cells["id"]
         if spell.id == 0:
-            number = self._connection.execute(
-                insert(_WARNING).values(_cells(spell)).returning(_WARNING.c.id)
-            ).scalar_one()
+            number = self._connection.execute(insert(_WARNING).values(cells).returning(_WARNING.c.id)).scalar_one()
             self._announce(number, Changed.OPENED, recorded_at)
             return replace(spell, id=number)
         lasting = update(_WARNING).where(_WARNING.c.id == spell.id, _WARNING.c.ended_at.is_(None))
-        is_changed = self._connection.execute(lasting.values(_cells(spell))).rowcount
+        is_changed = self._connection.execute(lasting.values(cells)).rowcount
         if is_changed and spell.ended_at is not None:
             self._announce(spell.id, Changed.RESOLVED, recorded_at)
         return spell
@@ -251,9 +236,4 @@ class WarningWriter(WarningReader):
 
 
 def _warnings() -> Select[Any]:
-    return select(*columns_of(WarningRow))
-
-
-def _cells(spell: WarningSpell) -> Mapping[str, Any]:
-    names = (column.key for column in _WARNING.c if column.key != "id")
-    return {name: getattr(spell, _FIELDS.get(name, name)) for name in names}
+    return select(*_SPELLS.columns)

@@ -4,7 +4,7 @@ Persons and classes are signatures: no value of a watched table. Approvals, hold
 recording, never changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,9 +13,8 @@ from sqlmodel import Field
 
 from checks.classes.counts import KnownRelease, PersonPairs
 from checks.classes.pairs import CLASS_VALUE, COPIES, SIGNATURE
-from store._columns import STRICT, WHOLE, Row, blob, columns_of, flag, flags, key, line, one_of, time, whole, word
+from store._columns import STRICT, WHOLE, Mapped, Row, blob, flag, flags, json, key, line, one_of, time, whole, word
 from store._errors import StoreConflict
-from store._json import from_text, to_text
 from store._repository import Repository
 from store._values import ReleaseEvent, ReleaseEventKind, StoredComparison
 
@@ -170,7 +169,7 @@ class ReleaseEventRow(Row, table=True):
     kind: ReleaseEventKind = word(ReleaseEventKind)
     actor: str = line()
     note: str = line()
-    body: str = line()
+    body: Mapping[str, Any] = json()
     recorded_at: datetime = time("recorded_us", "recorded_at")
 
 
@@ -182,12 +181,14 @@ class ReleaseComparisonRow(Row, table=True):
 
     release: str = line(key=True)
     digest: str = line()
-    body: str = line()
+    body: Mapping[str, Any] = json()
     compared_at: datetime = time("compared_us", "compared_at")
 
 
 _EVENT: Final = ReleaseEventRow.__table__
 _COMPARISON: Final = ReleaseComparisonRow.__table__
+_EVENTS: Final = Mapped(ReleaseEventRow, ReleaseEvent)
+_COMPARISONS: Final = Mapped(ReleaseComparisonRow, StoredComparison)
 
 
 class ReleaseEventReader(Repository):
@@ -195,19 +196,17 @@ class ReleaseEventReader(Repository):
 
     def matching(self, release: str | None = None, kind: ReleaseEventKind | None = None) -> Sequence[ReleaseEvent]:
         """Return the facts about a release, or about all, the oldest first."""
-        values = select(*columns_of(ReleaseEventRow)).order_by(_EVENT.c.id)
+        values = select(*_EVENTS.columns).order_by(_EVENT.c.id)
         if release is not None:
             values = values.where(_EVENT.c.release == release)
         if kind is not None:
             values = values.where(_EVENT.c.kind == kind)
-        rows = self._connection.execute(values).mappings()
-        return [ReleaseEvent(**{**row, "body": from_text(row["body"])}) for row in rows]
+        return _EVENTS.values(self._connection.execute(values))
 
     def comparison(self, release: str) -> StoredComparison | None:
         """Return how the remedies of a release compared last; None if nobody has compared them."""
-        statement = select(*columns_of(ReleaseComparisonRow)).where(_COMPARISON.c.release == release)
-        row = self._connection.execute(statement).mappings().first()
-        return None if row is None else StoredComparison(**{**row, "body": from_text(row["body"])})
+        statement = select(*_COMPARISONS.columns).where(_COMPARISON.c.release == release)
+        return _COMPARISONS.first(self._connection.execute(statement))
 
 
 class ReleaseEventWriter(ReleaseEventReader):
@@ -215,12 +214,11 @@ class ReleaseEventWriter(ReleaseEventReader):
 
     def add(self, event: ReleaseEvent) -> int:
         """Write a fact, and give its number."""
-        row: dict[str, object] = {"release": event.release, "kind": event.kind, "recorded_at": event.recorded_at}
-        row |= {"actor": event.actor, "note": event.note, "body": to_text(event.body)}
+        row = _EVENTS.cells(event)
+        del row["id"]
         return int(self._connection.scalars(insert(_EVENT).values(row).returning(_EVENT.c.id)).one())
 
     def put_comparison(self, comparison: StoredComparison) -> None:
         """Write how the remedies of a release compare, in place of what was known before."""
         self._connection.execute(delete(_COMPARISON).where(_COMPARISON.c.release == comparison.release))
-        row = {"release": comparison.release, "digest": comparison.digest, "body": to_text(comparison.body)}
-        self._connection.execute(insert(_COMPARISON).values(row | {"compared_at": comparison.compared_at}))
+        self._connection.execute(insert(_COMPARISON).values(_COMPARISONS.cells(comparison)))

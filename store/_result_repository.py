@@ -1,7 +1,6 @@
 """Read and write runs with their results, the state of checks between runs, and unobserved time."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,8 +9,9 @@ from sqlalchemy import and_, bindparam, delete, func, select, type_coerce
 from checks import Earlier, PastMeasurement, Status
 from incidents import Gap, Watch
 from store import _measurements, _samples
-from store._columns import WHOLE, columns_of
+from store._columns import WHOLE, Mapped
 from store._errors import StoreError
+from store._measurements import RESULTS
 from store._repository import Repository, any_of, given
 from store._rows import CheckStateRow, DailyCostRow, GapRow, MeasurementRow, RunRow
 from store._values import BACKFILL, CheckRunTime, Result, Run, RunCost, Sample
@@ -24,6 +24,9 @@ _MEASUREMENT: Final = MeasurementRow.__table__
 _STATE: Final = CheckStateRow.__table__
 _GAP: Final = GapRow.__table__
 _DAILY_COST: Final = DailyCostRow.__table__
+_RUNS: Final = Mapped(RunRow, Run)
+_WATCHES: Final = Mapped(CheckStateRow, Watch)
+_GAPS: Final = Mapped(GapRow, Gap, start="started_at", end="ended_at")
 
 _PROLONG: Final = _GAP.update().where(_GAP.c.id == bindparam("gap")).values(ended_at=bindparam("until"))
 
@@ -41,13 +44,13 @@ class ResultReader(Repository):
             if check_ids is None
             else _STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id"))
         )
-        statement = select(*columns_of(CheckStateRow)).where(condition)
-        return {row["check_id"]: Watch(**row) for row in self._connection.execute(statement).mappings()}
+        rows = self._connection.execute(select(*_WATCHES.columns).where(condition))
+        return {watch.check_id: watch for watch in _WATCHES.values(rows)}
 
     def watches_after(self, moment: datetime) -> Sequence[Watch]:
         """Return what is known of checks, and segments that are judged for themselves, that ran after a moment."""
-        statement = select(*columns_of(CheckStateRow)).where(_STATE.c.last_run_at > moment)
-        return [Watch(**row) for row in self._connection.execute(statement).mappings()]
+        statement = select(*_WATCHES.columns).where(_STATE.c.last_run_at > moment)
+        return _WATCHES.values(self._connection.execute(statement))
 
     def latest(self, check_ids: Iterable[str] | None = None) -> dict[str, Result]:
         """Return the newest measurement of each check; None asks for every check that has one."""
@@ -132,25 +135,23 @@ class ResultReader(Repository):
 
     def gaps(self, since: datetime, until: datetime, check_ids: Iterable[str] | None = None) -> list[Gap]:
         """Return the unobserved times that touch `[since, until)`, unclipped, by check and start; all, or of some."""
-        statement = select(*columns_of(GapRow)).where(_GAP.c.ended_at > since, _GAP.c.started_at < until)
+        statement = select(*_GAPS.columns).where(_GAP.c.ended_at > since, _GAP.c.started_at < until)
         if check_ids is not None:
             statement = statement.where(_GAP.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))
         rows = self._connection.execute(statement.order_by(_GAP.c.check_id, _GAP.c.started_at))
-        return [Gap(row.check_id, row.table_name, row.started_at, row.ended_at, row.reason) for row in rows]
+        return _GAPS.values(rows)
 
     def runs_between(self, since: datetime, until: datetime, *, most: int) -> list[tuple[Run, list[Result]]]:
         """Return the runs that ended in `[since, until)`, at most so many of the newest, oldest first, with results."""
         runs = (
-            select(*columns_of(RunRow))
+            select(*_RUNS.columns, _RUN.c.number)
             .where(_RUN.c.ended_at >= since, _RUN.c.ended_at < until)
             .order_by(_RUN.c.ended_at.desc(), _RUN.c.number.desc())
             .limit(most)
         )
         rows = list(reversed(self._connection.execute(runs).all()))
         results = _measurements.results_of_runs(self._connection, [row.number for row in rows])
-        return [
-            (Run(row.id, row.table_name, row.started_at, row.ended_at), results.get(row.number, [])) for row in rows
-        ]
+        return [(_RUNS.value(row), results.get(row.number, [])) for row in rows]
 
     def known_runs(self, run_ids: Iterable[str]) -> set[str]:
         """Return which of some runs are remembered, by their ids."""
@@ -207,15 +208,14 @@ class ResultWriter(ResultReader):
             raise StoreError(f"results of {len(strays)} runs came without their runs; give both together")
         first = (self._connection.scalar(select(func.max(_RUN.c.number))) or 0) + 1
         numbers = {run.id: number for number, run in enumerate(runs, start=first)}
-        self._insert(_RUN, [_run_row(run, numbers[run.id]) for run in runs])
+        self._insert(_RUN, [_RUNS.cells(run, number=numbers[run.id], **_cost_cells(run.cost)) for run in runs])
         costs = [_cost_row(run.table, run.cost) for run in runs if run.cost is not None]
-        self._merge(_DAILY_COST, costs, added=("runs", *_NO_COST))
-        self._insert(_MEASUREMENT, [_result_row(result, numbers[result.run_id]) for result in results])
+        self._merge(_DAILY_COST, costs, added=("runs", *_COST))
+        self._insert(_MEASUREMENT, [RESULTS.cells(result, run=numbers[result.run_id]) for result in results])
 
     def save_watches(self, watches: Sequence[Watch]) -> None:
         """Save the state of checks between two runs, in place of the earlier one."""
-        names = [field.name for field in fields(Watch)]
-        self._merge(_STATE, [{name: getattr(watch, name) for name in names} for watch in watches])
+        self._merge(_STATE, [_WATCHES.cells(watch) for watch in watches])
 
     def forget_checks(self, check_ids: Iterable[str]) -> None:
         """Delete the state of checks, or segments, between two runs; their measurements stay.
@@ -238,14 +238,7 @@ class ResultWriter(ResultReader):
                 if "id" in row:
                     longer[row["id"]] = row
             else:
-                row = {
-                    "check_id": gap.check_id,
-                    "table_name": gap.table,
-                    "started_at": gap.start,
-                    "ended_at": gap.end,
-                    "reason": gap.reason,
-                }
-                entries[gap.check_id] = row
+                entries[gap.check_id] = row = _GAPS.cells(gap)
                 new.append(row)
         if longer:
             self._connection.execute(
@@ -261,8 +254,8 @@ class ResultWriter(ResultReader):
             .order_by(_GAP.c.started_at.desc(), _GAP.c.id.desc())
         )
         newest = select(of_check.limit(1).correlate(keys).scalar_subquery()).select_from(keys)
-        rows = self._connection.execute(select(*columns_of(GapRow)).where(_GAP.c.id.in_(newest)))
-        return {row["check_id"]: dict(row) for row in rows.mappings()}
+        rows = self._connection.execute(select(*_GAPS.columns, _GAP.c.id).where(_GAP.c.id.in_(newest)))
+        return {row.check_id: _GAPS.cells(_GAPS.value(row), id=row.id) for row in rows}
 
 
 def _cost_row(table: str, cost: RunCost) -> dict[str, Any]:
@@ -275,37 +268,10 @@ def _cost_row(table: str, cost: RunCost) -> dict[str, Any]:
     }
 
 
-def _cost_cells(cost: RunCost) -> dict[str, Any]:
-    return {
-        "cost_us": round(cost.seconds * 1_000_000),
-        "rows_read": cost.volume.rows,
-        "bytes_read": cost.volume.bytes,
-    }
+def _cost_cells(cost: RunCost | None) -> dict[str, Any]:
+    if cost is None:
+        return dict.fromkeys(_COST)
+    return dict(zip(_COST, (round(cost.seconds * 1_000_000), cost.volume.rows, cost.volume.bytes), strict=True))
 
 
-_NO_COST: Final = {"cost_us": None, "rows_read": None, "bytes_read": None}
-
-
-def _run_row(run: Run, number: int) -> dict[str, Any]:
-    return {
-        **(_NO_COST if run.cost is None else _cost_cells(run.cost)),
-        "number": number,
-        "id": run.id,
-        "table_name": run.table,
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-    }
-
-
-def _result_row(result: Result, run: int) -> dict[str, Any]:
-    return {
-        "run": run,
-        "check_id": result.check_id,
-        "table_name": result.table,
-        "measured_at": result.measured_at,
-        "status": result.status,
-        "reason": result.reason,
-        "observed": result.observed,
-        "message": _measurements.message_as_json(result.message),
-        "duration_us": round(result.duration_s * 1_000_000),
-    }
+_COST: Final = ("cost_us", "rows_read", "bytes_read")

@@ -10,9 +10,25 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, UniqueConstraint
 from sqlmodel import Field
 
-from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
+from checks import Kind, Message, OccurrenceMethod, Severity, Status, UnknownReason
 from incidents import FoundBy, Resolution, State
-from store._columns import STRICT, WHOLE, Row, flag, flags, json, key, line, one_of, only_where, time, whole, word
+from store._columns import (
+    STRICT,
+    WHOLE,
+    Row,
+    flag,
+    flags,
+    json,
+    key,
+    line,
+    message,
+    one_of,
+    only_where,
+    seconds,
+    time,
+    whole,
+    word,
+)
 
 
 class RunRow(Row, table=True):
@@ -69,8 +85,8 @@ class MeasurementRow(Row, table=True):
     status: Status = word(Status)
     reason: UnknownReason | None = word(UnknownReason, optional=True)
     observed: Mapping[str, Any] = json()
-    message: Mapping[str, Any] = json()
-    duration_us: int = whole()
+    message: Message = message()
+    duration_s: float = seconds("duration_us", "duration_s")
 
 
 class CheckStateRow(Row, table=True):

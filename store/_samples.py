@@ -4,18 +4,17 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, case, func, select, type_coerce
+from sqlalchemy import Connection, case, func, select, type_coerce
 
 from checks import Status
 from incidents import from_us, to_us
-from store._columns import WHOLE, columns_of
-from store._measurements import result_of
+from store._columns import WHOLE
+from store._measurements import result_of, with_run_ids
 from store._repository import given
-from store._rows import MeasurementRow, RunRow
+from store._rows import MeasurementRow
 from store._values import CheckRunTime, Result, Sample
 
 _M: Final = MeasurementRow.__table__.c
-_RUN: Final = RunRow.__table__
 _AT: Final = type_coerce(_M.measured_at, WHOLE)
 _WORST_FIRST: Final = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
@@ -32,7 +31,7 @@ def sampled(connection: Connection, check_id: str, since: datetime, until: datet
         .group_by(part)
     )
     by_id = {row.id: row for row in connection.execute(grouped)}
-    results = connection.execute(_results().where(_M.id.in_(list(by_id))).order_by(_M.measured_at, _M.id))
+    results = connection.execute(with_run_ids().where(_M.id.in_(list(by_id))).order_by(_M.measured_at, _M.id))
     return [_sample(row, by_id[row.id]) for row in results]
 
 
@@ -46,13 +45,13 @@ def segments_of(connection: Connection, check_id: str, at: datetime | None) -> l
     by_then = [] if at is None else [_M.measured_at <= at]
     runs = select(_M.run).where(_M.check_id == check_id, *by_then)
     last_run = runs.order_by(_M.measured_at.desc(), _M.id.desc()).limit(1).scalar_subquery()
-    its = _results().where(_M.run == last_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
+    its = with_run_ids().where(_M.run == last_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
     return [result_of(row) for row in connection.execute(its.order_by(_M.id))]
 
 
 def around(connection: Connection, check_id: str, at: datetime, *, before: int, after: int) -> list[Result]:
     """Return the last results of a check before a moment and the first from it on, in order."""
-    of_check = _results().where(_M.check_id == check_id)
+    of_check = with_run_ids().where(_M.check_id == check_id)
     last = of_check.where(_M.measured_at < at).order_by(_M.measured_at.desc(), _M.id.desc()).limit(before)
     first = of_check.where(_M.measured_at >= at).order_by(_M.measured_at, _M.id).limit(after)
     earlier = [result_of(row) for row in connection.execute(last)]
@@ -74,7 +73,7 @@ def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dic
         select(
             keys.c.check_id,
             func.count(),
-            func.sum(row.c.duration_us),
+            func.sum(type_coerce(row.c.duration_s, WHOLE)),
             func.min(type_coerce(row.c.measured_at, WHOLE)),
             func.max(type_coerce(row.c.measured_at, WHOLE)),
         )
@@ -85,7 +84,3 @@ def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dic
         check_id: CheckRunTime(n, float(duration) / 1_000_000, from_us(first), from_us(end))
         for check_id, n, duration, first, end in connection.execute(figures)
     }
-
-
-def _results() -> Select[Any]:
-    return select(*columns_of(MeasurementRow), _RUN.c.id.label("run_id")).join(_RUN, _RUN.c.number == _M.run)

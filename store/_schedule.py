@@ -4,13 +4,13 @@ A writer has the store for itself on both databases, so that what it compared is
 statement here reads as many rows as it is asked for, however many tables there are: an index leads to them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import delete, exists, func, insert, literal_column, or_, select, text, update
 
-from store._columns import columns_of
+from store._columns import Mapped
 from store._repository import Repository, any_of
 from store._work import Scheduled, Skip
 from store._work_rows import ClockRow, ScheduleRow, SkipRow, SlotRow
@@ -25,6 +25,8 @@ _SCHEDULE: Final = ScheduleRow.__table__
 _SLOT: Final = SlotRow.__table__
 _SKIP: Final = SkipRow.__table__
 _CLOCK: Final = ClockRow.__table__
+_SCHEDULED: Final = Mapped(ScheduleRow, Scheduled)
+_SKIPPED: Final = Mapped(SkipRow, Skip)
 
 IS_RUNNING: Final = _SLOT.c.state == literal_column("'running'")  # in the text, so that the partial indexes are used
 IS_LOOKED_AT: Final = exists().where(_SLOT.c.table_name == _SCHEDULE.c.table_name, IS_RUNNING)
@@ -46,24 +48,24 @@ class ScheduleReader(Repository):
 
     def tables(self) -> list[Scheduled]:
         """Return when each table is due next, by table."""
-        rows = self._connection.execute(select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.table_name))
-        return [Scheduled(*row) for row in rows]
+        rows = self._connection.execute(select(*_SCHEDULED.columns).order_by(_SCHEDULE.c.table_name))
+        return _SCHEDULED.values(rows)
 
     def get(self, table: str) -> Scheduled | None:
         """Return when a table is due next; None for one that no daemon has scheduled."""
-        row = self._connection.execute(select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.table_name == table)).first()
-        return None if row is None else Scheduled(*row)
+        row = select(*_SCHEDULED.columns).where(_SCHEDULE.c.table_name == table)
+        return _SCHEDULED.first(self._connection.execute(row))
 
     def due(self, now: datetime, limit: int, among: Iterable[str] | None = None) -> list[Scheduled]:
         """Return tables that are due and not being looked at, the one that waits longest first; all.
 
         Or only `among`.
         """
-        statement = select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.due_at <= now, ~IS_LOOKED_AT)
+        statement = select(*_SCHEDULED.columns).where(_SCHEDULE.c.due_at <= now, ~IS_LOOKED_AT)
         if among is not None:
             statement = statement.where(_SCHEDULE.c.table_name.in_(any_of(self._connection, among, "among_name")))
         rows = self._connection.execute(statement.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(limit))
-        return [Scheduled(*row) for row in rows]
+        return _SCHEDULED.values(rows)
 
     def waiting(self, now: datetime, most: int) -> int:
         """Return how many tables are due and not being looked at; no more than `most` are counted."""
@@ -77,13 +79,13 @@ class ScheduleReader(Repository):
 
     def upcoming(self, limit: int) -> list[Scheduled]:
         """Return the tables that are due next, also those that are due already, in the order in which they are."""
-        following = select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name)
-        return [Scheduled(*row) for row in self._connection.execute(following.limit(limit))]
+        following = select(*_SCHEDULED.columns).order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name)
+        return _SCHEDULED.values(self._connection.execute(following.limit(limit)))
 
     def delayed(self) -> list[Scheduled]:
         """Return the tables that the daily limit of their source delays, by table."""
-        rows = select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.delayed_since.is_not(None))
-        return [Scheduled(*row) for row in self._connection.execute(rows.order_by(_SCHEDULE.c.table_name))]
+        rows = select(*_SCHEDULED.columns).where(_SCHEDULE.c.delayed_since.is_not(None))
+        return _SCHEDULED.values(self._connection.execute(rows.order_by(_SCHEDULE.c.table_name)))
 
     def lag(self, now: datetime) -> datetime | None:
         """Return since when the table that waits longest has waited; None when nobody is late.
@@ -98,12 +100,12 @@ class ScheduleReader(Repository):
     def skips(self, since: datetime, limit: int) -> list[Skip]:
         """Return what was left out since a moment, newest first."""
         rows = self._connection.execute(
-            select(*columns_of(SkipRow)[1:])
+            select(*_SKIPPED.columns)
             .where(_SKIP.c.last_at >= since)
             .order_by(_SKIP.c.last_at.desc(), _SKIP.c.id.desc())
             .limit(limit)
         )
-        return [Skip(*row) for row in rows]
+        return _SKIPPED.values(rows)
 
 
 class ScheduleWriter(ScheduleReader):
@@ -141,7 +143,7 @@ class ScheduleWriter(ScheduleReader):
 
     def add_skips(self, skips: Sequence[Skip]) -> None:
         """Save slots that are not run."""
-        self._insert(_SKIP, [_skip_row(skip) for skip in skips])
+        self._insert(_SKIP, [_SKIPPED.cells(skip) for skip in skips])
 
     def _put(self, rows: Sequence[Scheduled], *, only_changed: bool) -> None:
         if not rows:
@@ -155,26 +157,5 @@ class ScheduleWriter(ScheduleReader):
                 set_={column.key: new[column.key] for column in _SCHEDULE.c if not column.primary_key},
                 where=changed if only_changed else None,
             ),
-            [_schedule_row(row) for row in rows],
+            [_SCHEDULED.cells(row) for row in rows],
         )
-
-
-def _schedule_row(row: Scheduled) -> Mapping[str, Any]:
-    return {
-        "table_name": row.table,
-        "schedule": row.schedule,
-        "zone": row.zone,
-        "next_slot_at": row.next_slot,
-        "due_at": row.due_at,
-        "delayed_since": row.delayed_since,
-    }
-
-
-def _skip_row(skip: Skip) -> Mapping[str, Any]:
-    return {
-        "table_name": skip.table,
-        "first_at": skip.first,
-        "last_at": skip.last,
-        "count": skip.count,
-        "reason": skip.reason,
-    }

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import delete, insert, or_, select, update
 
-from store._columns import columns_of
+from store._columns import Mapped
 from store._errors import NotRecorded, StoreError
 from store._notice_rows import DisabledChannelRow, SilenceRow
 from store._notices import Disabled, Scope, Silence
@@ -14,8 +14,9 @@ from store._repository import Repository
 
 _SILENCE: Final = SilenceRow.__table__
 _DISABLED: Final = DisabledChannelRow.__table__
-_SILENCES: Final = select(*columns_of(SilenceRow)).order_by(_SILENCE.c.id.desc())
-_DISABLED_CHANNELS: Final = select(*columns_of(DisabledChannelRow)).order_by(_DISABLED.c.name)
+_SILENCES: Final = Mapped(SilenceRow, Silence, by="actor")
+_WHY: Final = Mapped(DisabledChannelRow, Disabled, at="disabled_at")
+_NEWEST_FIRST: Final = select(*_SILENCES.columns).order_by(_SILENCE.c.id.desc())
 
 
 class SilenceReader(Repository):
@@ -23,11 +24,11 @@ class SilenceReader(Repository):
 
     def all(self, active_at: datetime | None = None) -> list[Silence]:
         """Return the silences that hold at a moment, else all that are known; newest first."""
-        statement = _SILENCES
+        statement = _NEWEST_FIRST
         if active_at is not None:
             not_ended = or_(_SILENCE.c.ended_at.is_(None), _SILENCE.c.ended_at > active_at)
             statement = statement.where(_SILENCE.c.starts_at <= active_at, _SILENCE.c.until_at > active_at, not_ended)
-        return [Silence(*row) for row in self._connection.execute(statement)]
+        return _SILENCES.values(self._connection.execute(statement))
 
     def get(self, number: int) -> Silence:
         """Return a silence.
@@ -35,15 +36,15 @@ class SilenceReader(Repository):
         Raises:
             NotRecorded: there is none of that number.
         """
-        row = self._connection.execute(select(*columns_of(SilenceRow)).where(_SILENCE.c.id == number)).first()
-        if row is None:
+        silence = _SILENCES.first(self._connection.execute(_NEWEST_FIRST.where(_SILENCE.c.id == number)))
+        if silence is None:
             raise NotRecorded(f"silence {number} is not in the store; 'tablewatch silence list' shows those that are")
-        return Silence(*row)
+        return silence
 
     def disabled_channels(self) -> Mapping[str, Disabled]:
         """Return the channels that are not used, with why and since when."""
-        rows = self._connection.execute(_DISABLED_CHANNELS)
-        return {row.name: Disabled(row.why, row.disabled_at) for row in rows}
+        rows = self._connection.execute(select(_DISABLED.c.name, *_WHY.columns).order_by(_DISABLED.c.name))
+        return {name: _WHY.value(why) for name, *why in rows}
 
 
 class SilenceWriter(SilenceReader):

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Label, literal, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, literal, literal_column, or_, select, update
 
 from incidents import to_us
-from store._columns import UtcTime, Whole, columns_of
+from store._columns import Mapped, UtcTime, Whole
 from store._errors import StoreError
 from store._repository import Repository, any_of, given
 from store._schedule import IS_LOOKED_AT, IS_RUNNING, ScheduleWriter
@@ -19,9 +19,8 @@ from store._work_rows import ScheduleRow, SlotRow
 
 _SCHEDULE: Final = ScheduleRow.__table__
 _SLOT: Final = SlotRow.__table__
-_LEASE: Final[Sequence[Label[Any]]] = tuple(
-    _SLOT.c[name].label(name) for name in ("id", "table_name", "slot_at", "attempt", "epoch")
-)
+_SLOTS: Final = Mapped(SlotRow, Slot)
+_LEASES: Final = Mapped(SlotRow, Lease)
 
 
 class SlotReader(Repository):
@@ -30,17 +29,17 @@ class SlotReader(Repository):
     def since(self, since: datetime, limit: int) -> list[Slot]:
         """Return slots that were claimed since a moment, newest first."""
         rows = self._connection.execute(
-            select(*columns_of(SlotRow))
+            select(*_SLOTS.columns)
             .where(_SLOT.c.started_at >= since)
             .order_by(_SLOT.c.started_at.desc(), _SLOT.c.id.desc())
             .limit(limit)
         )
-        return [Slot(*row) for row in rows]
+        return _SLOTS.values(rows)
 
     def running(self) -> list[Slot]:
         """Return the slots that somebody holds, or held when he died; by table."""
-        rows = self._connection.execute(select(*columns_of(SlotRow)).where(IS_RUNNING).order_by(_SLOT.c.table_name))
-        return [Slot(*row) for row in rows]
+        rows = self._connection.execute(select(*_SLOTS.columns).where(IS_RUNNING).order_by(_SLOT.c.table_name))
+        return _SLOTS.values(rows)
 
     def is_any_over(self, now: datetime) -> bool:
         """Check whether a lease of a slot that runs is over."""
@@ -49,9 +48,10 @@ class SlotReader(Repository):
 
     def last_ended(self, table: str) -> Slot | None:
         """Return the slot of a table that was begun last of those that have ended."""
-        ended = select(*columns_of(SlotRow)).where(_SLOT.c.table_name == table, ~IS_RUNNING)
-        row = self._connection.execute(ended.order_by(_SLOT.c.started_at.desc(), _SLOT.c.id.desc()).limit(1)).first()
-        return None if row is None else Slot(*row)
+        ended = select(*_SLOTS.columns).where(_SLOT.c.table_name == table, ~IS_RUNNING)
+        return _SLOTS.first(
+            self._connection.execute(ended.order_by(_SLOT.c.started_at.desc(), _SLOT.c.id.desc()).limit(1))
+        )
 
 
 class SlotWriter(SlotReader):
@@ -102,8 +102,8 @@ class SlotWriter(SlotReader):
             _SLOT.c.id.in_(left.order_by(_SLOT.c.lease_until_at, _SLOT.c.id).limit(limit).scalar_subquery())
         )
         new = {"attempt": _SLOT.c.attempt + 1, "holder": holder, "heartbeat_at": now, "lease_until_at": lease_until}
-        rows = self._connection.execute(statement.values(new).returning(*_LEASE))
-        return sorted((Lease(*row) for row in rows), key=lambda lease: (lease.slot, lease.table))
+        rows = self._connection.execute(statement.values(new).returning(*_LEASES.columns))
+        return sorted(_LEASES.values(rows), key=lambda lease: (lease.slot, lease.table))
 
     def renew(self, leases: Iterable[Lease], *, now: datetime, lease_until: datetime) -> set[int]:
         """Prolong leases; gives the ids of those that were still held."""
@@ -181,7 +181,7 @@ class SlotWriter(SlotReader):
         rows = rows.where(started.c.slot_us.is_not(None))  # SQLite needs a condition before ON CONFLICT
         begun = self._upsert(_SLOT).from_select(["table_name", "slot_at", *same_for_all], rows)
         fresh = begun.on_conflict_do_nothing(index_elements=[_SLOT.c.table_name, _SLOT.c.slot_at, _SLOT.c.epoch])
-        return [Lease(*row) for row in self._connection.execute(fresh.returning(*_LEASE))]
+        return _LEASES.values(self._connection.execute(fresh.returning(*_LEASES.columns)))
 
     def _set_held(
         self, leases: Iterable[Lease], new: Mapping[str, Any], run_ids: Mapping[int, str] | None = None
