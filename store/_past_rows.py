@@ -1,21 +1,24 @@
 """Write the rows of incidents that are over or were only opened, without folding their events one by one.
 
-An import writes a million incidents of one shape: `Opened`, then perhaps `Resolved`. Their rows, JSON texts and
-checksums are written here from templates; a property test holds them to what `fold` and the column types write. Texts
-that are not printable are left to these.
+An import writes a million incidents of few shapes: the same words, the same texts and times given. The first of each
+shape is folded and encoded in the ordinary way, with marks for its texts and times; in the rows and JSON texts of the
+others these are replaced. A property test holds them to what `fold` and the column types write. Texts that are not
+printable are left to these.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from json.encoder import encode_basestring
-from typing import Final, NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Table, insert
 
-from checks import Kind, OccurrenceMethod
-from incidents import AGENT, ReportedIncident, State, to_us
-from store._incidents import checksum_of
+from incidents import ReportedIncident, State, from_us, to_us
+from store._incidents import History, checksum_of, episode_rows, fold, row_of
+from store._json import to_text
 from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 
 Cells: TypeAlias = tuple[str | int | None, ...]
@@ -23,11 +26,9 @@ Cells: TypeAlias = tuple[str | int | None, ...]
 _TABLES: Final = (IncidentRow.__table__, EpisodeRow.__table__, IncidentEventRow.__table__)
 _EVENT: Final = IncidentEventRow.__table__
 """Its `id` is given by the database."""
-_KIND: Final = Kind.QUALITY.value
-_OPEN: Final = State.OPEN.value
-_RESOLVED: Final = State.RESOLVED.value
-_OBSERVED: Final = OccurrenceMethod.FIRST_OBSERVATION.value
-_BY_PERSON: Final = OccurrenceMethod.PERSON.value
+_ORDER: Final = ("occurred_at", "detected_at", "resolved_at")
+_NUMBER: Final = 2**40
+"""The id of an incident with marks."""
 
 
 class PastRows(NamedTuple):
@@ -40,40 +41,52 @@ class PastRows(NamedTuple):
     events: Sequence[Cells]
 
 
+class _Template(NamedTuple):
+    """The rows of incidents of one shape.
+
+    `incident` and `episode` take their cells from the id, the values of the report and `constants`, one after the
+    other. Each event has its kind, its JSON text with `%s` for values, and what takes these from the report.
+    """
+
+    is_open: bool
+    incident: Callable[[Sequence[str | int | None]], Cells]
+    episode: Callable[[Sequence[str | int | None]], Cells]
+    constants: Cells
+    events: Sequence[tuple[str, str, Callable[[Sequence[str | None]], tuple[str, ...]]]]
+
+
 def past_rows(incident_id: int, incident: ReportedIncident, *, recorded_us: int, actor: str) -> PastRows | None:
-    """Return the rows of an incident with one episode; None if the templates cannot write its texts or times."""
-    if not _is_plain(incident):
+    """Return the rows of an incident with one episode; None if no template can write its texts or times."""
+    shape: list[object] = []
+    cells: list[str | int | None] = [incident_id]
+    texts: list[str | None] = []
+    value: Any
+    for value in incident:
+        kind: object = type(value)
+        cell, text = value, None
+        if kind is str:
+            if not value.isprintable():
+                return None
+            text = encode_basestring(value)[1:-1]
+        elif kind is datetime:
+            if value.tzinfo is not UTC:
+                return None
+            cell, text = to_us(value), _iso(value)
+        else:
+            kind = value
+        shape.append(kind)
+        cells.append(cell)
+        texts.append(text)
+    if incident.fingerprint is None:
         return None
-    fingerprint, detected_at, resolved_at = str(incident.fingerprint), incident.detected_at, incident.resolved_at
-    occurred_at = detected_at if incident.occurred_at is None else incident.occurred_at
-    detected, occurred = to_us(detected_at), to_us(occurred_at)
-    method = _OBSERVED if incident.occurred_at is None else _BY_PERSON
-    severity, found_by = incident.severity.value, incident.found_by.value
-    text = (
-        f'{{"check_id":null,"episode":{{"acknowledged_at":null,"detected_at":"{_iso(detected_at)}",'
-        f'"first_failed_at":null,"onset":{{"at":"{(began := _iso(occurred_at))}","earliest":"{began}",'
-        f'"latest":"{began}","method":"{method}"}},"resolved_at":null}},"fingerprint":{encode_basestring(fingerprint)},'
-        f'"found_by":"{found_by}","incident_kind":"{_KIND}","kind":"opened","severity":"{severity}",'
-        f'"table":{encode_basestring(incident.table)},"title":{encode_basestring(incident.title)},"title_values":{{}}}}'
-    )
-    checksum = checksum_of(incident_id, 0, recorded_us, actor, "opened", text)
-    events: list[Cells] = [(incident_id, 0, recorded_us, actor, "opened", text, checksum)]
-    state, ended, resolution, cause = _OPEN, None, None, None
-    if resolved_at is not None:
-        state, ended, resolution, cause = _RESOLVED, to_us(resolved_at), incident.resolution.value, incident.cause
-        text = (
-            f'{{"at":"{_iso(resolved_at)}","cause":{"null" if cause is None else encode_basestring(cause)},'
-            f'"kind":"resolved","resolution":"{resolution}"}}'
-        )
-        checksum = checksum_of(incident_id, 1, recorded_us, actor, "resolved", text)
-        events.append((incident_id, 1, recorded_us, actor, "resolved", text, checksum))
-    cells: Cells = (
-        *(incident_id, fingerprint, incident.table, None, _KIND, severity),
-        *(incident.title, "{}", found_by, state, resolution, cause, detected, ended),
-        *(None, None, 0, 0, None, None, int(resolved_at is not None and actor != AGENT)),
-    )
-    episode = (incident_id, 0, occurred, occurred, occurred, method, None, detected, ended, None)
-    return PastRows(fingerprint, resolved_at is None, cells, episode, events)
+    template = _template(tuple(shape), actor)
+    cells += template.constants
+    events: list[Cells] = []
+    for number, (change, form, values) in enumerate(template.events):
+        body = form % values(texts)
+        checksum = checksum_of(incident_id, number, recorded_us, actor, change, body)
+        events.append((incident_id, number, recorded_us, actor, change, body, checksum))
+    return PastRows(incident.fingerprint, template.is_open, template.incident(cells), template.episode(cells), events)
 
 
 def insert_past(connection: Connection, rows: Sequence[PastRows]) -> None:
@@ -97,18 +110,44 @@ def _statement(dialect: str, table: Table) -> str:
     return f"{head} VALUES ({', '.join(['?' if dialect == 'sqlite' else '%s'] * len(keys))})"
 
 
-def _is_plain(incident: ReportedIncident) -> bool:
-    """Check whether the templates can write it: printable texts, times in UTC."""
-    return (
-        incident.fingerprint is not None
-        and incident.fingerprint.isprintable()
-        and incident.table.isprintable()
-        and incident.title.isprintable()
-        and (incident.cause is None or incident.cause.isprintable())
-        and incident.detected_at.tzinfo is UTC
-        and (incident.occurred_at is None or incident.occurred_at.tzinfo is UTC)
-        and (incident.resolved_at is None or incident.resolved_at.tzinfo is UTC)
-    )
+@cache
+def _template(shape: tuple[object, ...], actor: str) -> _Template:
+    """Return the template of a shape: the words of a report, and for each text and time its type."""
+    marked = ReportedIncident(*map(_mark, ReportedIncident._fields, shape))
+    history = History(marked.changes(_moment(len(_ORDER))), _moment(len(_ORDER)), actor)
+    folded = fold(None, _NUMBER, history, first_number=0)
+    (episode,) = episode_rows(folded.incident)
+    rows = _cells(IncidentRow.__table__, row_of(folded.incident)), _cells(EpisodeRow.__table__, episode)
+    marks: dict[int, Any] = {place: value for place, value in enumerate(marked) if shape[place] in {str, datetime}}
+    places: dict[Any, int] = {_NUMBER: 0}
+    places |= {to_us(mark) if shape[place] is datetime else mark: 1 + place for place, mark in marks.items()}
+    constants = tuple(dict.fromkeys(cell for row in rows for cell in row if cell not in places))
+    places |= {cell: 1 + len(marked) + place for place, cell in enumerate(constants)}
+    incident, of_episode = (itemgetter(*(places[cell] for cell in row)) for row in rows)
+    texts = {_iso(mark) if shape[place] is datetime else mark: place for place, mark in marks.items()}
+    is_mark = re.compile("|".join(map(re.escape, texts)))
+    events = []
+    for row in folded.rows:
+        body = to_text(row["body"])
+        values = itemgetter(*(texts[mark] for mark in is_mark.findall(body)))
+        events.append((row["kind"], is_mark.sub("%s", body.replace("%", "%%")), values))
+    return _Template(folded.incident.state is State.OPEN, incident, of_episode, constants, events)
+
+
+def _cells(table: Table, row: Mapping[str, Any]) -> Cells:
+    """Return the cells of a row as its column types give them to the driver."""
+    types = {column.key: getattr(column.type, "process_bind_param", None) for column in table.c}
+    return tuple(row[key] if bind is None else bind(row[key], None) for key, bind in types.items())
+
+
+def _mark(name: str, kind: object) -> Any:
+    if kind is datetime:
+        return _moment(_ORDER.index(name))
+    return f"\N{REFERENCE MARK}{name}\N{REFERENCE MARK}" if kind is str else kind
+
+
+def _moment(number: int) -> datetime:
+    return from_us(_NUMBER + 1 + number)
 
 
 def _iso(moment: datetime) -> str:
