@@ -5,5 +5,5 @@
 
 In: a verb (acknowledge, assign, snooze, resolve ...) or a CSV file of tickets. Out: incident events, each in one short
 transaction; an import is one, which reads the file while it writes. Read `incident_editor`; for an import
-`ticket_mapping`, `ticket_columns`, `ticket_reader`, `ticket_comparison`, `ticket_import`.
+`ticket_fields`, `ticket_mapping`, `ticket_columns`, `ticket_reader`, `ticket_comparison`, `ticket_import`.
 """

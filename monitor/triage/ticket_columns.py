@@ -8,22 +8,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from checks import Severity
-from incidents import FoundBy, ImpossibleOrder, ReportedIncident, Resolution
+from incidents import ImpossibleOrder, ReportedIncident
 from monitor.config import Config
 from monitor.triage.create import former_fingerprint, ticket_fingerprint, tidy, unknown_table
 from monitor.triage.errors import without_times
-from monitor.triage.ticket_mapping import FIELDS, NEEDED, WORDS, UnknownWord, word_of
+from monitor.triage.ticket_fields import FIELDS, KEY, NAMES, UnknownWord
 from monitor.triage.time_parsing import ParsedTime, TimeReader, UnreadableTime
 
 T = TypeVar("T")
-
-_NEEDS_AN_END: Final = frozenset({"resolution", "cause"})
-_RESOLUTION: Final = word_of(Resolution)
-_SEVERITY: Final = word_of(Severity)
-_FOUND_BY: Final = word_of(FoundBy)
 
 
 class Ticket(NamedTuple):
@@ -68,45 +62,45 @@ class RowReader:
             lines: the first line of each row.
             texts: the cells of each field, mapped and without surrounding spaces; empty if there is no value.
         """
-        columns = _Columns.of(texts, self.times, len(lines))
-        for row, line in enumerate(lines):
-            if not (columns.titles[row] and columns.detected[row] and self._is_configured(columns.tables[row])):
-                columns.problems[row] += self._missing({name: texts[name][row] for name in NEEDED})
-            if not columns.ends[row] and columns.resolutions[row]:
-                columns.problems[row].append("resolution without a resolved time")
-            yield self._ticket(columns, row, line)
+        problems: dict[int, list[str]] = defaultdict(list)
+        cells = {name: texts.get(name) or [""] * len(lines) for name in NAMES}
+        columns = [_read(item.reader(self.times), cells[name], name, problems) for name, item in FIELDS.items()]
+        keys, filled = map(tidy, cells[KEY]), zip(*map(_is_filled, cells.values()), strict=True)
+        has_end, of_end = "resolved" in texts, [cells[name] for name in ("resolved", "resolution")]
+        for row, (line, key, cell, *values) in enumerate(zip(lines, keys, filled, *columns, strict=True)):
+            ticket = dict(zip(FIELDS, values, strict=True))
+            if not (ticket["title"] and ticket["detected"] and self._is_configured(ticket["table"])):
+                problems[row] += self._missing({name: cells[name][row] for name in FIELDS})
+            if not of_end[0][row] and of_end[1][row]:
+                problems[row].append("resolution without a resolved time")
+            if row in problems:
+                yield RefusedRow(line, "; ".join(problems[row]))
+            else:
+                yield self._ticket(line, key, ticket, _fields_of(cell, has_end))
 
-    def _ticket(self, columns: "_Columns", row: int, line: int) -> Ticket | RefusedRow:
-        detected, table, key = columns.detected[row], columns.tables[row], columns.keys[row]
-        if detected is None or row in columns.problems:
-            return RefusedRow(line, "; ".join(columns.problems[row]))
-        occurred, resolved, title = columns.occurred[row], columns.resolved[row], columns.titles[row]
-        reported = ReportedIncident(
-            table,
-            title,
-            detected.at,
-            None if occurred is None else occurred.at,
-            None if resolved is None else resolved.at,
-            columns.resolution[row] or Resolution.FIXED,
-            columns.severity[row] or Severity.ERROR,
-            columns.found_by[row] or FoundBy.PERSON,
-            None if resolved is None else columns.causes[row] or None,
-            ticket_fingerprint(key, table=table, title=title, detected_at=detected.at),
-        )
+    def _ticket(self, line: int, key: str, values: Mapping[str, Any], fields: frozenset[str]) -> Ticket | RefusedRow:
+        times = [value for value in values.values() if isinstance(value, ParsedTime)]
+        plain: dict[str, Any] = {
+            FIELDS[name].attribute: value.at if isinstance(value, ParsedTime) else value
+            for name, value in values.items()
+            if value and not (FIELDS[name].needs_end and values["resolved"] is None)
+        }
+        table, detected_at = plain["table"], plain["detected_at"]
+        fingerprint = ticket_fingerprint(key, table=table, title=plain["title"], detected_at=detected_at)
+        reported = ReportedIncident(**plain, fingerprint=fingerprint)
         try:
             reported.check_order(self.times.now)
         except ImpossibleOrder as error:
             return RefusedRow(line, without_times(str(error)))
-        assumed = sum(time is not None and time.assumed for time in (occurred, detected, resolved))
-        return Ticket(line, reported, columns.filled[row], assumed, former_fingerprint(key, table=table))
+        return Ticket(line, reported, fields, sum(time.assumed for time in times), former_fingerprint(key, table=table))
 
     def _missing(self, row: Mapping[str, str]) -> Iterator[str]:
-        yield from (f"no {name}" for name in NEEDED if not tidy(row[name]))
+        yield from (f"no {name}" for name, item in FIELDS.items() if item.is_needed and not tidy(row[name]))
         table = row["table"]
         if table and not self._is_configured(table):
             yield str(self._unknown_tables[table])
 
-    def _is_configured(self, table: str) -> bool:
+    def _is_configured(self, table: str | None) -> bool:
         """Check whether incidents of a table may be imported; if not, keep the reason."""
         if not table or self.any_table:
             return bool(table)
@@ -117,49 +111,6 @@ class RowReader:
         return self._unknown_tables[table] is None
 
 
-class _Columns(NamedTuple):
-    """The fields of a batch of rows, each a column; None where a cell is empty or has a problem, by row."""
-
-    tables: Sequence[str]
-    titles: Sequence[str]
-    keys: Sequence[str]
-    causes: Sequence[str]
-    ends: Sequence[str]
-    resolutions: Sequence[str]
-    occurred: Sequence[ParsedTime | None]
-    detected: Sequence[ParsedTime | None]
-    resolved: Sequence[ParsedTime | None]
-    resolution: Sequence[Resolution | None]
-    severity: Sequence[Severity | None]
-    found_by: Sequence[FoundBy | None]
-    filled: Sequence[frozenset[str]]
-    problems: dict[int, list[str]]
-
-    @classmethod
-    def of(cls, texts: Mapping[str, Sequence[str]], times: TimeReader, rows: int) -> "_Columns":
-        """Read the cells of each field."""
-        problems: dict[int, list[str]] = defaultdict(list)
-        cells = {name: texts.get(name) or [""] * rows for name in FIELDS}
-        tables, ends, resolutions = cells["table"], cells["resolved"], cells["resolution"]
-        titles, keys, causes = (list(map(tidy, cells[name])) for name in ("title", "id", "cause"))
-        return cls(
-            tables,
-            titles,
-            keys,
-            causes,
-            ends,
-            resolutions,
-            _read(times.read, cells["occurred"], "occurred", problems),
-            _read(times.read, cells["detected"], "detected", problems),
-            _read(times.read, ends, "resolved", problems),
-            _read(_RESOLUTION, resolutions, "resolution", problems),
-            _read(_SEVERITY, cells["severity"], "severity", problems),
-            _read(_FOUND_BY, cells["found_by"], "found_by", problems),
-            [_fields_of(filled, "resolved" in texts) for filled in zip(*map(_is_filled, cells.values()), strict=True)],
-            problems,
-        )
-
-
 def _is_filled(cells: Sequence[str]) -> Iterable[bool]:
     return map(bool, cells)
 
@@ -167,9 +118,9 @@ def _is_filled(cells: Sequence[str]) -> Iterable[bool]:
 @cache
 def _fields_of(filled: Sequence[bool], has_end: bool) -> frozenset[str]:
     """Return the fields with a value in a row; resolution and cause only with an end."""
-    names = {name for name, is_filled in zip(FIELDS, filled, strict=True) if is_filled}
+    names = {name for name, is_filled in zip(NAMES, filled, strict=True) if is_filled}
     if "resolved" not in names:
-        names -= _NEEDS_AN_END
+        names -= {name for name, item in FIELDS.items() if item.needs_end}
     return frozenset(names | {"resolved"} if has_end else names)
 
 
@@ -189,6 +140,6 @@ def _read_cell(read: Callable[[str], T], text: str, name: str, problems: dict[in
     try:
         return read(text)
     except (UnreadableTime, UnknownWord) as error:  # their own text shows the cell
-        remedy = "OURS maps it" if name in WORDS else " marks it as empty"
+        remedy = "OURS maps it" if FIELDS[name].words else " marks it as empty"
         problems[row].append(f"{name}: the value {error.reason}; --value {name}:THEIRS={remedy}")
         return None

@@ -7,7 +7,7 @@ detection), those that were corrected here before the ticket had a value, duplic
 Texts are compared, never shown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -16,7 +16,6 @@ from typing import Final
 from incidents import (
     Change,
     Corrected,
-    Escalated,
     Event,
     ImpossibleOrder,
     Incident,
@@ -30,9 +29,10 @@ from incidents import (
 from incidents.verbs import Ending
 from monitor.triage.errors import in_zone
 from monitor.triage.ticket_columns import Ticket
-from monitor.triage.ticket_history import FIELDS, TABLE, Field, TicketHistory, as_text, importer, ticket_history_of
+from monitor.triage.ticket_fields import FIELDS
+from monitor.triage.ticket_history import TicketHistory, as_text, importer, ticket_history_of
 
-_TIMES: Final = frozenset({"occurred", "detected", "resolved"})
+_TIMES: Final = frozenset(name for name, field in FIELDS.items() if field.is_time)
 _OF_THE_END: Final = frozenset({"resolved", "resolution"})
 
 
@@ -86,44 +86,54 @@ def compare(
         zone: the IANA zone of times in reasons.
     """
     past = ticket_history_of(events)
-    values = {item.name: as_text(item.of_ticket(ticket.reported)) for item in FIELDS if item.name in ticket.fields}
-    if values.get(TABLE) != incident.table:
-        values = {TABLE: values.get(TABLE)}
+    values = {name: as_text(_of_ticket(ticket.reported, name)) for name in FIELDS if name in ticket.fields}
+    if values.get("table") != incident.table:
+        values = {"table": values.get("table")}
     changed = {name: value for name, value in values.items() if past.ticket.get(name) != value}
-    compared = [
-        item for item in FIELDS if item.name in values and item.recorded(incident) != item.of_ticket(ticket.reported)
-    ]
-    differ = [_difference(item, ticket.reported, incident, past, is_new=item.name in changed) for item in compared]
+    compared = _different(incident, ticket.reported, values)
+    differ = [_difference(name, ticket.reported, incident, past, is_new=name in changed) for name in compared]
     result, changes = _updated(incident, ticket.reported, differ, now=now, zone=zone)
     note = _note(events, changes, values, now) if changed else None
     return TicketComparison(ticket.line, incident, result, changes, note)
 
 
+def _of_ticket(reported: ReportedIncident, name: str) -> datetime | str | None:
+    value: datetime | str | None = getattr(reported, FIELDS[name].attribute)
+    return value
+
+
+def _different(incident: Incident, reported: ReportedIncident, names: Container[str]) -> Sequence[str]:
+    """Return the fields, of some, in which an incident is not what a ticket says."""
+    return [
+        name
+        for name, field in FIELDS.items()
+        if name in names and field.recorded(incident) != _of_ticket(reported, name)
+    ]
+
+
 def _difference(
-    compared: Field, reported_incident: ReportedIncident, incident: Incident, past: TicketHistory, *, is_new: bool
+    name: str, reported_incident: ReportedIncident, incident: Incident, past: TicketHistory, *, is_new: bool
 ) -> Difference:
-    name = compared.name
-    recorded, text = (
-        (None, None) if compared.text else (compared.recorded(incident), compared.of_ticket(reported_incident))
-    )
-    stays = _stays(compared, incident, past, is_new=is_new)
+    field = FIELDS[name]
+    recorded, text = (None, None) if field.is_text else (field.recorded(incident), _of_ticket(reported_incident, name))
+    stays = _stays(name, incident, past, is_new=is_new)
     replaced = past.changed_by.get(name) if stays is None else None
     if name == "resolved" and stays is None and reported_incident.resolved_at is None:
         replaced = replaced or past.changed_by.get("resolution")  # reopening removes the resolution, too
     return Difference(name, recorded, text, stays, is_new, replaced)
 
 
-def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: bool) -> str | None:
+def _stays(name: str, incident: Incident, past: TicketHistory, *, is_new: bool) -> str | None:
     """Return why a field stays as it is recorded; None if it is updated."""
-    changed_by = past.changed_by.get(compared.name)
-    if compared.stays is not None:
-        return compared.stays.format(id=incident.id)
+    changed_by, stays = past.changed_by.get(name), FIELDS[name].stays
+    if stays is not None:
+        return stays.format(id=incident.id)
     if incident.merged_into is not None:
         return f"it was merged into #{incident.merged_into}"
     judged = past.changed_by.get("resolution")
-    if judged is not None and incident.resolution is Resolution.DUPLICATE and compared.name in _OF_THE_END:
+    if judged is not None and incident.resolution is Resolution.DUPLICATE and name in _OF_THE_END:
         return f"{judged} resolved it here as a duplicate"
-    if changed_by is not None and (not is_new or past.ticket.get(compared.name) is None):
+    if changed_by is not None and (not is_new or past.ticket.get(name) is None):
         return f"corrected here by {changed_by}"
     return None if is_new else "unchanged in the ticket since the last import, not applied then"
 
@@ -148,11 +158,7 @@ def _updated(
         stuck = fields & (_TIMES | (_OF_THE_END if incident.last.resolved_at is None else frozenset()))
         changes = _changes(incident, reported_incident, fields - stuck, now)
     after = _after(incident, changes, now)
-    stuck |= {
-        field.name
-        for field in FIELDS
-        if field.name in fields and field.recorded(after) != field.of_ticket(reported_incident)
-    }
+    stuck |= set(_different(after, reported_incident, fields))
     return [
         replace(difference, stays=reason, replaces=None) if difference.field in stuck else difference
         for difference in differences
@@ -189,7 +195,11 @@ def _changes(
         decided = decide(incident, reported_incident, fields, now)
         changes += decided
         incident = _after(incident, decided, now)
-    return [*changes, Escalated(reported_incident.severity)] if "severity" in fields else changes
+    return changes + [
+        field.change(_of_ticket(reported_incident, name))
+        for name, field in FIELDS.items()
+        if name in fields and field.change is not None
+    ]
 
 
 def _begin(

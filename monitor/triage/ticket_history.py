@@ -4,70 +4,27 @@ Both are read from the events of the incident: an import records the changes tha
 does not apply, `incidents.TicketSaid`. Nothing else is stored, so this works for all imported incidents.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from checks import OccurrenceMethod
 from incidents import (
     Change,
     Corrected,
-    Escalated,
     Event,
     Incident,
     Opened,
     Reopened,
-    ReportedIncident,
     Resolved,
     TicketSaid,
     apply,
 )
 from monitor.triage.create import tidy
+from monitor.triage.ticket_fields import FIELDS
 
 _BY_IMPORT: Final = " (import)"
-TABLE: Final = "table"
-
-
-class Field(NamedTuple):
-    """A field of an incident and of a ticket; `stays`: why no event can change it; `text`: it is not shown."""
-
-    name: str
-    recorded: Callable[[Incident], Any]
-    of_ticket: Callable[[ReportedIncident], Any]
-    stays: str | None = None
-    text: bool = False
-
-
-FIELDS: Final = (
-    Field(
-        TABLE,
-        lambda incident: incident.table,
-        lambda reported: reported.table,
-        "the table of an incident cannot be changed, so this row is not applied; log a new incident with 'incident "
-        "open', and resolve this one with 'incident resolve {id} --as duplicate'",
-    ),
-    Field(
-        "title",
-        lambda incident: tidy(incident.title),
-        lambda reported: reported.title,
-        "the title of an incident cannot be changed",
-        text=True,
-    ),
-    Field(
-        "found_by",
-        lambda incident: incident.found_by,
-        lambda reported: reported.found_by,
-        "the source of detection of an incident cannot be changed",
-    ),
-    Field("severity", lambda incident: incident.severity, lambda reported: reported.severity),
-    Field("occurred", lambda incident: incident.episodes[0].onset.at, lambda reported: reported.occurred_at),
-    Field("detected", lambda incident: incident.episodes[0].detected_at, lambda reported: reported.detected_at),
-    Field("resolved", lambda incident: incident.last.resolved_at, lambda reported: reported.resolved_at),
-    Field("resolution", lambda incident: incident.resolution, lambda reported: reported.resolution),
-    Field("cause", lambda incident: tidy(incident.cause or "") or None, lambda reported: reported.cause, text=True),
-)
-"""The fields in which a ticket and its incident can differ."""
 
 
 def importer(actor: str) -> str:
@@ -118,32 +75,25 @@ def _is_of_import(event: Event, number: int, first: Event) -> bool:
 
 
 def _ticket_values(change: Change) -> Mapping[str, str | None]:
-    """Return the values of the ticket that led an import to a change, by field."""
+    """Return the values of the ticket that led an import to a change, by field: those that the change has by name."""
+    if isinstance(change, TicketSaid):
+        return change.says
+    values = {name: getattr(change, name) for name in FIELDS if hasattr(change, name)}
     match change:
-        case Opened():
-            onset = change.episode.onset
-            began = None if onset.method is OccurrenceMethod.FIRST_OBSERVATION else onset.at
-            values = {"occurred": began, "detected": change.episode.detected_at, "title": tidy(change.title)}
-            values |= {"table": change.table, "severity": change.severity, "found_by": change.found_by}
-            values |= {"resolved": None, "resolution": None, "cause": None}
+        case Opened(episode=episode):
+            began = None if episode.onset.method is OccurrenceMethod.FIRST_OBSERVATION else episode.onset.at
+            values |= {"occurred": began, "detected": episode.detected_at}
+            values |= dict.fromkeys(("resolved", "resolution", "cause"))
         case Corrected(episode, occurred, detected, resolved):
-            times = (
-                {"resolved": resolved}
-                if episode
-                else {"occurred": occurred, "detected": detected, "resolved": resolved}
-            )
-            values = {name: at for name, at in times.items() if at is not None}
-        case Resolved(at, resolution, cause):
-            values = {"resolved": at, "resolution": resolution, **({"cause": tidy(cause)} if cause else {})}
+            times = {"occurred": None if episode else occurred, "detected": None if episode else detected}
+            values |= {name: at for name, at in {**times, "resolved": resolved}.items() if at is not None}
+        case Resolved(at):
+            values["resolved"] = at
+            if not change.cause:
+                del values["cause"]
         case Reopened():
-            values = {"resolved": None, "resolution": None}
-        case Escalated(severity):
-            values = {"severity": severity}
-        case TicketSaid(says):
-            return says
-        case _:
-            values = {}
-    return {name: as_text(value) for name, value in values.items()}
+            values |= {"resolved": None, "resolution": None}
+    return {name: as_text(tidy(value) if FIELDS[name].is_text and value else value) for name, value in values.items()}
 
 
 def _changed(before: Incident | None, after: Incident) -> Iterator[str]:
@@ -152,4 +102,4 @@ def _changed(before: Incident | None, after: Incident) -> Iterator[str]:
         return
     if before.episodes[0].onset.method != after.episodes[0].onset.method:
         yield "occurred"
-    yield from (item.name for item in FIELDS if item.recorded(before) != item.recorded(after))
+    yield from (name for name, item in FIELDS.items() if item.recorded(before) != item.recorded(after))

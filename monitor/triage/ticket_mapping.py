@@ -1,37 +1,16 @@
 """Map the columns of a ticket file to fields, set constant fields, and translate words."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Final
 
-from checks import Severity, did_you_mean
-from incidents import FoundBy, Resolution
+from checks import did_you_mean
 from monitor.terminal.problem import Problem
 from monitor.triage.create import tidy
+from monitor.triage.ticket_fields import FIELDS, NAMES, word_of
 
-W = TypeVar("W", bound=StrEnum)
-
-FIELDS: Final = (
-    "table",
-    "title",
-    "detected",
-    "occurred",
-    "resolved",
-    "resolution",
-    "severity",
-    "found_by",
-    "cause",
-    "id",
-)
-"""The fields of an incident; `id` is the number or key of the ticket."""
-
-NEEDED: Final = ("table", "title", "detected")
-WORDS: Final[Mapping[str, type[StrEnum]]] = {"severity": Severity, "resolution": Resolution, "found_by": FoundBy}
-"""The fields with a fixed set of words."""
-
-_TRANSLATED: Final = ("table", *WORDS)
+_WORDS: Final = {name: field.words for name, field in FIELDS.items() if field.words is not None}
+_TRANSLATED: Final = ("table", *_WORDS)
 _OTHER_NAMES: Final = {"external_id": "id", "fingerprint": "id"}
 
 
@@ -48,27 +27,6 @@ def unreadable(
 ) -> UnreadableTickets:
     """Return the error with its place and a hint."""
     return UnreadableTickets(Problem("import.unreadable", message, file=file, line=line, hint=hint))
-
-
-class UnknownWord(ValueError):
-    """A text that is none of the words. `reason` does not quote it."""
-
-    def __init__(self, text: str, reason: str) -> None:
-        super().__init__(f"'{tidy(text)}' {reason}")
-        self.reason = reason
-
-
-def word_of(words: type[W]) -> Callable[[str], W]:
-    """Return a parser of words that ignores case and the difference between hyphens, underscores and spaces."""
-
-    @lru_cache(maxsize=1000)  # a million rows share a few words
-    def read(text: str) -> W:
-        word = text.strip().lower().replace("_", "-").replace(" ", "-")
-        if word not in list(words):
-            raise UnknownWord(text, f"is not one of {', '.join(words)}{did_you_mean(word, words)}")
-        return words(word)
-
-    return read
 
 
 _LONGEST_NUMBER: Final = 6
@@ -119,8 +77,9 @@ class TicketMapping:
         Raises:
             UnreadableTickets: a column is missing, a required field has none, or one without a mapping has two.
         """
-        wanted = {name: name for name in FIELDS if name in header and name not in self.constants} | dict(self.columns)
-        missing = [name for name in NEEDED if name not in wanted and name not in self.constants]
+        wanted = {name: name for name in NAMES if name in header and name not in self.constants} | dict(self.columns)
+        needed = [name for name, item in FIELDS.items() if item.is_needed]
+        missing = [name for name in needed if name not in wanted and name not in self.constants]
         if missing:
             hint = f"columns: {', '.join(header)}; use --map COLUMN={missing[0]}"
             raise unreadable(f"no column for {' and '.join(missing)}", hint=hint)
@@ -171,7 +130,7 @@ def _meanings(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         name, colon, theirs = wording.partition(":")
         if not equals or not colon or not theirs.strip():
             raise unreadable(f"--value takes FIELD:THEIRS=OURS such as severity:Highest=critical, not '{text}'")
-        current_text = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED if ours.strip() else FIELDS)
+        current_text = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED if ours.strip() else NAMES)
         words = meanings.setdefault(current_text, {})
         if _alike(theirs) in words:
             raise unreadable(f"--value {text}: '{theirs.strip()}' is mapped twice for {current_text}")
@@ -185,22 +144,22 @@ def _alike(text: str) -> str:
 
 def _ours(name: str, value: str, option: str) -> str:
     """Return a value of the user; for a field with fixed words one of these."""
-    if name in WORDS:
+    if name in _WORDS:
         try:
-            return word_of(WORDS[name])(value)
+            return word_of(_WORDS[name])(value)
         except ValueError as error:
             raise unreadable(f"{option}: {error}") from None
     return value.strip()
 
 
-def _field(name: str, option: str, form: str, fields: Sequence[str] = FIELDS) -> str:
+def _field(name: str, option: str, form: str, fields: Sequence[str] = NAMES) -> str:
     plain = name.strip().lower().replace("-", "_").removesuffix("_at")
     known = _OTHER_NAMES.get(plain, plain)
     if known not in fields:
         text = did_you_mean(plain, fields).removeprefix("; ") or f"fields: {', '.join(fields)}"
         what = (
             "not a field of an incident"
-            if known not in FIELDS
+            if known not in NAMES
             else "not a field with values to map; it can only be omitted"
         )
         raise unreadable(f"{option}: '{name}' is {what}; it takes {form}", hint=text)

@@ -40,10 +40,12 @@ from monitor.summaries.incident import (
     incident_figures,
     is_downtime,
     owner_of,
+    texts_of,
 )
 from monitor.terminal.redaction import visible
 from monitor.triage.create import ticket_of, tidy
 from monitor.triage.incident_editor import IncidentDetail
+from monitor.triage.ticket_fields import FIELDS
 from monitor.triage.time_parsing import format_hours, format_time
 
 if TYPE_CHECKING:
@@ -56,9 +58,6 @@ _METHODS: Final = {
     OccurrenceMethod.FIRST_OBSERVATION: "first observed; it may have started earlier",
     OccurrenceMethod.PERSON: "reported by a person",
 }
-
-_TIMES: Final = frozenset({"occurred", "detected", "resolved"})
-_TEXTS: Final = frozenset({"title", "cause"})
 
 
 def incident_headline(incident: Incident) -> Text:
@@ -180,8 +179,7 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
     yield "owner", owner or "none"
     if incident.assignee is not None:
         yield "assigned", f"to {tidy(incident.assignee)}"
-    if incident.cause is not None:
-        yield "cause", tidy(incident.cause)
+    yield from ((name, tidy(text)) for name, text in texts_of(incident).items())
     if incident.root is not None:
         yield "caused by", f"#{incident.root}"
     if incident.merged_into is not None:
@@ -255,9 +253,11 @@ def _word(name: str, value: str | None, zone: str) -> str:
     """Return the value of a field in a ticket; of texts only that they differ."""
     if value is None:
         return f"no {name}"
-    if name in _TIMES:
+    if name not in FIELDS:  # of another version
+        return f"{name} {tidy(value)}"
+    if FIELDS[name].is_time:
         return f"{name} {format_time(datetime.fromisoformat(value), zone)}"
-    return f"changed {name}" if name in _TEXTS else f"{name} {tidy(value)}"
+    return f"changed {name}" if FIELDS[name].is_text else f"{name} {tidy(value)}"
 
 
 def _corrections(change: Corrected, zone: str) -> str:

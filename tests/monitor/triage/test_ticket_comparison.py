@@ -25,7 +25,8 @@ from incidents import (
 )
 from incidents.verbs import Ending
 from monitor.triage.ticket_comparison import compare
-from monitor.triage.ticket_history import FIELDS, as_text, importer, ticket_history_of
+from monitor.triage.ticket_fields import FIELDS
+from monitor.triage.ticket_history import as_text, importer, ticket_history_of
 from monitor.triage.ticket_reader import Ticket
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
@@ -132,9 +133,9 @@ def test_an_import_changes_only_what_is_news(first: Ticket, story: list[Ticket |
     past, before = ticket_history_of(events), replay(events)
     found = compare(ticket, before, events, now=NOW, zone="UTC")
     after = replay(_record(events, found.all_changes, importer("ann")))
-    for one in FIELDS:
-        same = one.name not in ticket.fields or past.ticket[one.name] == as_text(one.of_ticket(ticket.reported))
-        goes_with_it = {"occurred": "detected", "resolution": "resolved"}.get(one.name)
+    for name, one in FIELDS.items():
+        same = name not in ticket.fields or past.ticket[name] == as_text(getattr(ticket.reported, one.attribute))
+        goes_with_it = {"occurred": "detected", "resolution": "resolved"}.get(name)
         moved = one.recorded(before) != one.recorded(after)
         assert not (same and moved) or any(
             other.field == goes_with_it and other.is_new and other.stays is None for other in found.differences
