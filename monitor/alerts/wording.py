@@ -20,7 +20,7 @@ from monitor.config.project import Project
 from monitor.reporting.filters import format_title
 from monitor.reporting.sentences import length, some
 from monitor.reporting.words import SEVERITIES
-from monitor.summaries.incident import RESOLUTIONS, IncidentFigures, is_downtime
+from monitor.summaries.incident import RESOLUTIONS, TEXTS, IncidentFigures, is_downtime, texts_of
 from monitor.terminal.localizer import Money
 from monitor.terminal.redaction import visible
 
@@ -251,6 +251,7 @@ def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Itera
     yield Fact(_this(incident, Message("Started")), Message("{occurred:time}, detected {detected:time}", since))
     if len(incident.episodes) > 1:
         yield Fact(Message("Episode"), Message("number {n:count}", {"n": len(incident.episodes)}))
+    yield from _texts(incident, is_of_end=False)
     if not over:
         return
     if incident.merged_into is not None:
@@ -259,8 +260,7 @@ def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Itera
         return
     ended = {"at": last.resolved_at, "resolution": RESOLUTIONS[incident.resolution] if incident.resolution else ""}
     yield Fact(_this(incident, Message("Ended")), Message("{at:time}, {resolution}", ended))
-    if incident.cause is not None:
-        yield Fact(Message("Cause"), _CAUSES.get(incident.cause) or _verbatim(incident.cause))
+    yield from _texts(incident, is_of_end=True)
     if len(incident.episodes) > 1:
         yield Fact(_this(incident, Message("Duration")), _durations(figures.episodes[-1]))
     yield Fact(_whole(incident, Message("Duration")), _durations(figures.whole))
@@ -268,6 +268,12 @@ def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Itera
         planned = {"hours": length(figures.whole.maintenance)}
         left_out = Message("{hours:hours} of planned maintenance", planned)
         yield Fact(_whole(incident, Message("Not counted")), left_out)
+
+
+def _texts(incident: Incident, *, is_of_end: bool) -> Iterator[Fact]:
+    for name, text in texts_of(incident).items():
+        if TEXTS[name].is_of_end == is_of_end:
+            yield Fact(TEXTS[name].label, _CAUSES.get(text, _verbatim(text)) if name == "cause" else _verbatim(text))
 
 
 def _durations(durations: Durations) -> Message:

@@ -14,6 +14,7 @@ from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import DominantIncident, IncidentLine, IncidentList, PartBar, Share
 from monitor.reporting.period import Period, PeriodPart
 from monitor.summaries.grouping import by_root_owner
+from monitor.summaries.incident import texts_of
 from monitor.summaries.ranking import Advice, Ranking
 
 
@@ -169,7 +170,7 @@ def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence
         repair_us=int(per_incident.repair[place]),
         cost=ranking.cost_at(place),
         owner=evidence.owners.get(incident.table),
-        cause=incident.cause,
+        texts=texts_of(incident),
         found_by=incident.found_by,
         regressed=incident.regressed,
         began_before=occurred < window.start_us,

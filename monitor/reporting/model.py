@@ -141,7 +141,7 @@ class IncidentLine:
     `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all
     its episodes, and `ttr_us` is None while it lasts. `occurred_at` is the moment from which the figures count; it lies
     between `earliest` and `latest`, as the low and high figures do. `began_before` says that the week's beginning clips
-    it, `continues` that it was not over at the week's end, or when the report was made.
+    it, `continues` that it was not over at the week's end, or when the report was made. `texts`: what people wrote.
     """
 
     id: int
@@ -159,7 +159,7 @@ class IncidentLine:
     repair_us: int
     cost: Fraction | None
     owner: str | None
-    cause: str | None
+    texts: Mapping[str, str]
     found_by: FoundBy
     regressed: bool
     began_before: bool

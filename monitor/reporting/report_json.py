@@ -27,6 +27,7 @@ from monitor.reporting.model import (
     TrendBar,
 )
 from monitor.reporting.scope import scope_as_json
+from monitor.summaries.incident import TEXTS
 from monitor.summaries.level_groups import groups_in_report
 from monitor.summaries.patterns import repeats_as_json
 from monitor.summaries.ranking import Advice
@@ -236,7 +237,7 @@ def _incident(row: IncidentLine, currency: Currency, localizer: MessageFormatter
         "repair_h": _hours(row.repair_us),
         "cost": currency.number(row.cost),
         "owner": row.owner,
-        "cause": row.cause,
+        **{name: row.texts.get(name) for name in TEXTS},
         "found_by": str(row.found_by),
         "regressed": row.regressed,
         "began_before": row.began_before,

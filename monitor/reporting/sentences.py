@@ -11,7 +11,7 @@ from incidents import FoundBy, Lever
 from monitor.reporting.model import Coverage, Diagnosis, IncidentLine, MethodNotes, PartBar, PeriodReport, TrendBar
 from monitor.reporting.period import Period, Quarter, Week
 from monitor.reporting.words import FOUND_BY, NOT_WATCHED, PERIOD_WORDS, PeriodWords
-from monitor.summaries.incident import RESOLUTIONS
+from monitor.summaries.incident import RESOLUTIONS, TEXTS
 from monitor.summaries.ranking import Advice, AdviceStep
 
 _NAMES_SHOWN: Final = 8
@@ -252,9 +252,7 @@ def notes(row: IncidentLine, kind: type[Period], *, complete: bool) -> tuple[Mes
         parts.append(Message("started before {this}", values))
     if row.continues:
         parts.append(Message("continues after {this}", values) if complete else Message("ongoing"))
-    if row.cause:
-        parts.append(Message("cause: {cause}", {"cause": row.cause}))
-    return tuple(parts)
+    return (*parts, *(TEXTS[name].noted(text) for name, text in row.texts.items()))
 
 
 _DEFINITIONS: Final = (

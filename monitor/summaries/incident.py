@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from checks import Kind, Message, OccurrenceMethod, Severity
 from checks.classes.arrays import np
@@ -39,6 +39,30 @@ RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
     Resolution.FALSE_POSITIVE: Message("false positive"),
     Resolution.DUPLICATE: Message("duplicate"),
 }
+
+
+class IncidentText(NamedTuple):
+    """A text that people write about an incident: its label, the note in a report, and whether it is of its end."""
+
+    label: Message
+    note: Message
+    is_of_end: bool = False
+
+    def noted(self, text: str) -> Message:
+        """Return the note with a text."""
+        return replace(self.note, values={"text": text})
+
+
+TEXTS: Final[Mapping[str, IncidentText]] = {
+    "cause": IncidentText(Message("Cause"), Message("cause: {text}"), is_of_end=True),
+}
+"""By field. Every rendering of an incident shows all of these (tests/monitor/web/test_every_rendering.py)."""
+
+
+def texts_of(incident: "Incident | IncidentSummary") -> Mapping[str, str]:
+    """Return the texts that people wrote about an incident, by field, in the order of `TEXTS`."""
+    texts = ((name, getattr(incident, name)) for name in TEXTS)
+    return {name: text for name, text in texts if text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,33 +266,28 @@ class IncidentSummary(Shape):
     cost: Amount
     available: tuple[str, ...]
 
+    @property
+    def texts(self) -> Sequence[tuple[Message, str]]:
+        """Return what people wrote about it, each with its label."""
+        return [(TEXTS[name].label, text) for name, text in texts_of(self).items()]
+
     @classmethod
     def of(cls, project: Project, incident: Incident, figures: IncidentFigures, **more: Any) -> Self:
-        """Return an incident with its figures; `more`: the fields that a wider model adds."""
+        """Return an incident with its figures; `more`: the fields that a wider model adds.
+
+        Fields of `Incident` are published under their own names.
+        """
         first, last = incident.episodes[0], incident.last
-        return cls(
-            id=incident.id,
-            table=incident.table,
-            check_id=incident.check_id,
-            kind=incident.kind,
-            severity=incident.severity,
-            title=title_of(incident),
-            state=incident.state,
-            resolution=incident.resolution,
-            cause=incident.cause,
-            found_by=incident.found_by,
-            owner=owner_of(project, incident),
-            assignee=incident.assignee,
+        own = {name: getattr(incident, name) for name in IncidentSummary.model_fields if hasattr(incident, name)}
+        computed = {
             **_onset(first),
-            detected_at=first.detected_at,
-            acknowledged_at=incident.acknowledged_at,
-            resolved_at=last.resolved_at if incident.state is State.RESOLVED else None,
-            snoozed_until=incident.snoozed_until,
-            regressed=incident.regressed,
-            flapping=incident.flapping,
-            root=incident.root,
-            merged_into=incident.merged_into,
-            counts=incident.counts,
+            "detected_at": first.detected_at,
+            "resolved_at": last.resolved_at if incident.state is State.RESOLVED else None,
+            "title": title_of(incident),
+        }
+        return cls(
+            **own | computed | more,
+            owner=owner_of(project, incident),
             ttd_h=as_hours(figures.ttd_us),
             tta_h=_hours(figures.whole.tta),
             ttr_h=_hours(figures.ttr_us),
@@ -276,7 +295,6 @@ class IncidentSummary(Shape):
             maintenance_h=as_hours(figures.whole.maintenance),
             cost=Amount.of(project, figures.cost),
             available=available(incident),
-            **more,
         )
 
 

@@ -119,7 +119,7 @@ def row(number: int, table: str, title: Message, **more: Any) -> IncidentLine:
         "repair_us": 42 * MINUTE,
         "cost": Fraction(756_000),
         "owner": "Commerce data team",
-        "cause": None,
+        "texts": {},
         "found_by": FoundBy.CHECK,
         "regressed": False,
         "began_before": False,
@@ -169,7 +169,7 @@ def rows() -> tuple[IncidentLine, ...]:
             Message("amount scaled x100"),
             severity=Severity.CRITICAL,
             found_by=FoundBy.PERSON,
-            cause="currency field read as cents after release 2026.11.2",
+            texts={"cause": "currency field read as cents after release 2026.11.2"},
         ),
         row(
             40,

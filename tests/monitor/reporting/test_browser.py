@@ -82,7 +82,9 @@ OVERLAPS = """
 def page_file(request, tmp_path_factory) -> Path:
     """Write a full report in each language, with a name that is far too long."""
     report = sample.report()
-    rows = tuple(sample.row(row.id, LONG, row.title, owner=LONG, cause=LONG) for row in report.incidents.rows)
+    rows = tuple(
+        sample.row(row.id, LONG, row.title, owner=LONG, texts={"cause": LONG}) for row in report.incidents.rows
+    )
     report = sample.report(incidents=type(report.incidents)(report.incidents.rows + rows, 3))
     path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
     path.write_text(as_html(report, Localizer(request.param, "Asia/Tokyo")), encoding="utf-8")

@@ -278,7 +278,7 @@ def hostile_report():
     """Return a report in which everything that others wrote attacks."""
     report = sample.report(project=HOSTILE)
     rows = tuple(
-        replace(row, table=HOSTILE, title=title, owner=HOSTILE, cause=HOSTILE)
+        replace(row, table=HOSTILE, title=title, owner=HOSTILE, texts={"cause": HOSTILE})
         for row, title in zip(
             report.incidents.rows,
             (
