@@ -86,7 +86,8 @@ def _ticket_values(change: Change) -> Mapping[str, str | None]:
             values |= dict.fromkeys(("resolved", "resolution", "cause"))
         case Corrected(episode, occurred, detected, resolved):
             times = {"occurred": None if episode else occurred, "detected": None if episode else detected}
-            values |= {name: at for name, at in {**times, "resolved": resolved}.items() if at is not None}
+            values |= times | {"resolved": resolved}
+            values = {name: value for name, value in values.items() if value is not None}
         case Resolved(at):
             values["resolved"] = at
             if not change.cause:
