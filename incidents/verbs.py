@@ -242,7 +242,7 @@ def correct(incident: Incident, change: Corrected, *, now: datetime) -> Correcte
     count = len(incident.episodes)
     if not -count <= change.episode < count:
         raise NotAllowed(f"incident #{incident.id} has no episode {change.episode}; it has {count}, the first is 0")
-    if change.occurred_at is change.detected_at is change.resolved_at is None:
+    if change == Corrected(change.episode):
         raise NotAllowed(f"incident #{incident.id}: nothing to correct; give occurred, detected or resolved")
     number = range(count)[change.episode]
     episode = incident.episodes[number]

@@ -1,7 +1,8 @@
 """Open a store: make it when there is none, look whether it is whole, and bring an older one up to date.
 
 Nothing here deletes or repairs. A file that is damaged, empty, somebody else's or newer is refused by name and left as
-it is. A new store is made by files of SQL. The newest revision is a constant, so that only upgrades import Alembic.
+it is. A new store is made by files of SQL. The newest revision is the name of the last file of `migrations/versions`, so
+that only upgrades import Alembic.
 """
 
 import os
@@ -39,7 +40,6 @@ COPYING, MOVED, MOVING = "copying", "moved", "moving"
 """What stands in the place of the revision while a store is moved to another database, and afterwards."""
 NEW: Final = "0024"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
-HEAD: Final = NEW
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
     {
@@ -64,6 +64,8 @@ OUR_TABLES: Final = frozenset(
 )
 _ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
+HEAD: Final = max(file.name[:4] for file in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
+"""The revision to which stores are upgraded."""
 _WORDS: Final = {
     "sqlite": {
         "serial": "INTEGER",
