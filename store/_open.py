@@ -1,8 +1,8 @@
 """Open a store: make it when there is none, look whether it is whole, and bring an older one up to date.
 
 Nothing here deletes or repairs. A file that is damaged, empty, somebody else's or newer is refused by name and left as
-it is. A new store is made by files of SQL. The newest revision is the name of the last file of `migrations/versions`, so
-that only upgrades import Alembic.
+it is. A new store is made by files of SQL. The newest revision is the last file of `migrations/versions`, so that only
+upgrades import Alembic.
 """
 
 import os
