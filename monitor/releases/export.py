@@ -34,17 +34,16 @@ from monitor.releases.treat import LimitsNotMet, TreatedTable, Verification, tre
 from monitor.releases.treatment.output import publish
 from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.releases.treatment.verify import WrittenFile
-from monitor.releases.value_differences import left_out_before
+from monitor.releases.value_differences import earlier_outputs
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit, Refused
 from store import FailPoint, ReleaseEvent, ReleaseEventKind, reached
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pandas as pd
 
     from remedies import Progress
+    from remedies.generalisation.frequencies import EarlierOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,21 +225,21 @@ class _Answers:
 def _treated(passed: ExportPermission, frame: "pd.DataFrame", progress: "Progress") -> TreatedTable:
     try:
         case, plan = passed.decisions.case, passed.plan
-        return treat(case, plan, frame, progress=progress, earlier=lambda: _left_out(passed, frame))
+        return treat(case, plan, frame, progress=progress, earlier=lambda: _earlier_outputs(passed, frame))
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
     except Refused as error:
         raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
 
 
-def _left_out(passed: ExportPermission, frame: "pd.DataFrame") -> "Sequence[npt.NDArray[np.float64]]":
-    """Return of each earlier export, the last one first, what it left out of the rows of the table."""
+def _earlier_outputs(passed: ExportPermission, frame: "pd.DataFrame") -> "Sequence[EarlierOutput]":
+    """Return what each earlier export did with the rows of the table, the last one first."""
     case, earlier = passed.decisions.case, passed.registry.earlier()
     if not earlier:
         return ()
     columns = {name: signed_name(case, name) for name in (COMBINATIONS, PUBLISHED, SUPPRESSED)}
     quasi = frame[[name for name in case.quasi if name in frame.columns]]
-    return left_out_before(signed_combinations(case, quasi), columns, earlier)
+    return earlier_outputs(signed_combinations(case, quasi), columns, earlier)
 
 
 def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:

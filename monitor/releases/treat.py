@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from remedies import Progress, UtilityReport
-    from remedies.generalisation.frequencies import Frequencies
+    from remedies.generalisation.frequencies import EarlierOutput, Frequencies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +100,11 @@ def treat(
     frame: "pd.DataFrame",
     *,
     progress: "Progress | None" = None,
-    earlier: "Callable[[], Sequence[npt.NDArray[np.float64]]] | None" = None,
+    earlier: "Callable[[], Sequence[EarlierOutput]] | None" = None,
 ) -> TreatedTable:
     """Treat the columns of a plan; the frame itself stays as it is. It has the person key too, where there is one.
 
-    `earlier`: reads what earlier exports left out, as `Recodes.apply` takes it.
+    `earlier`: reads what earlier exports did with the rows, as `Recodes.apply` takes it.
 
     Raises:
         Misfit, Refused: as the remedy.
@@ -116,7 +116,7 @@ def treat(
     if plan.remedy is not None:
         if isinstance(plan.remedy, Recodes):
             hidden = earlier() if earlier is not None and plan.remedy.sensitive else ()
-            result = plan.remedy.apply(before, progress=progress, key=case.hiding_key, left_out=hidden)
+            result = plan.remedy.apply(before, progress=progress, key=case.hiding_key, earlier=hidden)
         else:
             result = plan.remedy.apply(before, progress=progress)
         after, bill, left_out = result.frame, result.bill, result.suppressed

@@ -8,7 +8,7 @@ both times meet the limits together, and so do the rows that are new.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from checks.risk.differences import (
     Subtraction,
     shown_by_subtracting,
 )
+from checks.risk.joint_releases import MOST_SUMS, JointReleases
 from checks.risk.pairs import ClassPairs
 from monitor.releases.exported_rows import (
     COMBINATIONS,
@@ -31,6 +32,9 @@ from monitor.releases.exported_rows import (
     ExportedRows,
     worst_of_columns,
 )
+
+if TYPE_CHECKING:
+    from remedies.generalisation.frequencies import EarlierOutput
 
 Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -93,7 +97,7 @@ class ComparedRows:
         Of several rows of a person each goes with those that were made of its quasi-identifiers, if any was.
         """
         earlier, now = self.earlier.pairs, self.rows
-        made_of = self._before("").made_of
+        made_of = self.values_of("").made_of
         classes, made = codes_of_signatures(earlier.classes, made_of[0])
         leaves, combination = codes_of_signatures(made_of[1], now.made_of)
         places, order = joined_classes_signed(
@@ -114,7 +118,7 @@ class ComparedRows:
             places: of some rows.
             first: the earlier class of each of them, as `earlier_classes`.
         """
-        before, pairs = self._before(name), self.earlier.pairs
+        before, pairs = self.values_of(name), self.earlier.pairs
         _, classes = codes_of_signatures(pairs.classes, before.groups)
         values, own, missing = codes_of_signatures(before.values, self.rows.values[name], self.rows.missing[name])
         width = 1 + max(int(part.max(initial=-1)) for part in (values, own, missing))
@@ -131,17 +135,18 @@ class ComparedRows:
     def is_counted(self) -> bool:
         """Check whether the values of the earlier export can be subtracted; earlier versions kept no counts."""
         pairs = self.earlier.pairs
-        return (
-            pairs.values is not None and pairs.is_counted and all(self._before(name).is_counted for name in self._read)
-        )
+        if pairs.values is None or not pairs.is_counted:
+            return False
+        return all(self.values_of(name).is_counted for name in self._read)
 
     @property
     def _read(self) -> Sequence[str]:
         """Return the sensitive columns, also as written where the earlier export has them, and "" for all rows."""
-        names = [name for name in self.rows.values if not name.endswith(WRITTEN) or len(self._before(name).copies)]
+        names = [name for name in self.rows.values if not name.endswith(WRITTEN) or len(self.values_of(name).copies)]
         return [*names, ""]
 
-    def _before(self, name: str) -> ReleasedValues:
+    def values_of(self, name: str) -> ReleasedValues:
+        """Return the rows of the earlier export by class and value of a sensitive column; by "" alone."""
         columns = self.rows.columns
         return ReleasedValues.of(self.earlier.pairs, columns[name] if name else b"", columns[COMBINATIONS])
 
@@ -154,7 +159,7 @@ class ComparedRows:
         made_of, people, alike = (rows.classes, rows.made_of), (rows.people, rows.classes), bytes(len(rows.classes))
         return {
             name: OverlaidReleases.of(
-                self._before(name),
+                self.values_of(name),
                 ReleasedValues(rows.classes, rows.values.get(name, alike), ones, made_of, people, ones),
                 rows.table.get(name, alike),
                 missing=rows.missing.get(name, b""),
@@ -202,6 +207,7 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
         result[_breaking(item, name, limits, fresh, item.classes[1][fresh], every=True)] = True
     for item in every:
         result |= _subtracted(item, name, limits, kept)
+    result |= _told_together(every, name, limits, kept)
     for group in [*([item] for item in linking), *([linking] if len(linking) > 1 else [])]:
         earlier = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in group]
         places, numbers = joined_classes_signed([*earlier, (group[0].rows.people, group[0].rows.classes)])
@@ -244,24 +250,91 @@ def _subtracted(item: ComparedRows, name: str, limits: ClassLimits, kept: Mask) 
     return result
 
 
-def left_out_before(
-    own: bytes, columns: Mapping[str, bytes], earlier: Sequence[Earlier]
-) -> Sequence[npt.NDArray[np.float64]]:
-    """Return what earlier exports left out of the rows of a table, as `Recodes.apply` takes it, the last one first.
+def _told_together(every: Sequence[ComparedRows], name: str, limits: ClassLimits, kept: Mask) -> Mask:
+    """Return which rows all exports together show to be in a group that breaks l or t, or to have been with one.
+
+    Exports in which people have several rows are left out: nobody knows which row is which.
+    """
+    result, chosen = np.zeros(len(kept), dtype=np.bool_), np.flatnonzero(kept)
+    single = [item for item in every if item.is_counted and not _repeat(item.people[0])]
+    if not single or not len(chosen) or _repeat(single[0].people[1]):
+        return result
+    laid = _joint_releases(single, name, chosen)
+    if laid is None:
+        return result
+    joint, cell, totals = laid
+    found = np.zeros(len(joint.people), dtype=np.bool_)
+    if limits.l is not None:
+        found |= joint.few(limits.l)
+    if limits.t is not None:
+        found |= joint.computable(ClassLimits(1, limits.l, limits.t), totals)
+    left = joint.classes[found & ~joint.is_known]
+    stays = joint.is_known & np.isin(joint.classes, left[left >= 0]).any(axis=1)
+    if len(left) and not stays.any():
+        stays = joint.is_known & np.isin(joint.group, joint.group[found])
+    result[chosen] = (found | stays)[cell]
+    return result
+
+
+def _repeat(people: Whole) -> bool:
+    return len(np.unique(people)) < len(people)
+
+
+def _joint_releases(
+    every: Sequence[ComparedRows], name: str, chosen: Whole
+) -> tuple[JointReleases, Whole, Whole] | None:
+    """Lay some rows beside all earlier exports; return also the cell of each, and rows of the table by value.
+
+    None where these are too many.
+    """
+    rows, before = every[0].rows, [item.values_of(name) for item in every]
+    *people, own = codes_of_signatures(*(item.earlier.pairs.people for item in every), rows.people)
+    *values, mine, table, missing = codes_of_signatures(
+        *(item.values for item in before), rows.values[name], rows.table[name], rows.missing[name]
+    )
+    width = 1 + max(int(part.max(initial=-1)) for part in (*values, mine, table, missing))
+    profiles = np.full((1 + max(int(part.max(initial=-1)) for part in (*people, own)), len(every) + 1), -1)
+    if width * (len(own) + sum(map(len, people))) > MOST_SUMS:
+        return None
+    published = list[Whole]()
+    for place, (item, value) in enumerate(zip(before, values, strict=True)):
+        of_person, of_value = codes_of_signatures(every[place].earlier.pairs.classes, item.groups)
+        profiles[people[place], place] = sum(map(len, published)) + of_person
+        published.append(np.zeros((1 + int(max(of_person.max(), of_value.max())), width), dtype=np.int64))
+        np.add.at(published[-1], (of_value, value), item.copies)
+    profiles[own[chosen], -1] = sum(map(len, published)) + every[0].classes[1][chosen]
+    published.append(np.zeros((1 + int(every[0].classes[1].max()), width), dtype=np.int64))
+    is_there = (profiles >= 0).any(axis=1)
+    cells, of_person, sizes = np.unique(profiles[is_there], axis=0, return_inverse=True, return_counts=True)
+    cell = of_person.reshape(-1)[(np.cumsum(is_there) - 1)[own[chosen]]]
+    held = np.zeros((len(cells), width), dtype=np.int64)
+    np.add.at(held, (cell, mine[chosen]), 1)
+    joint = JointReleases.of(cells, sizes, published, held, int(missing.max(initial=-1)))
+    return joint, cell, np.bincount(table, minlength=width).astype(np.int64)
+
+
+def earlier_outputs(own: bytes, columns: Mapping[str, bytes], earlier: Sequence[Earlier]) -> "Sequence[EarlierOutput]":
+    """Return what earlier exports did with the rows of a table, as `Recodes.apply` takes it, the last one first.
 
     Args:
         own: the combination of quasi-identifiers of each row of the table.
         columns: what combinations are remembered under.
         earlier: the exports, the oldest first.
     """
+    from remedies.generalisation.frequencies import EarlierOutput
+
     results = []
     for release in reversed(earlier):
         shown, left_out = _shown(release, columns)
-        rows, published, gone = codes_of_signatures(own, shown, left_out.values)
-        width = 1 + max(int(part.max(initial=-1)) for part in (rows, published, gone))
+        made_of = ReleasedValues.of(release.pairs, columns[COMBINATIONS], columns[COMBINATIONS])
+        rows, published, gone, made = codes_of_signatures(own, shown, left_out.values, made_of.values)
+        width = 1 + max(int(part.max(initial=-1)) for part in (rows, published, gone, made))
+        classes = np.full(width, -1)
+        (classes[made],) = codes_of_signatures(made_of.groups)
         copies = np.bincount(gone, left_out.copies, width).astype(np.float64)
         copies[published] = -np.inf
-        results.append((copies / np.maximum(1, np.bincount(rows, minlength=width)))[rows])
+        copies /= np.maximum(1, np.bincount(rows, minlength=width))
+        results.append(EarlierOutput(copies[rows], classes[rows]))
     return results
 
 

@@ -71,14 +71,32 @@ class ColumnFrequencies:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class EarlierOutput:
+    """What an earlier output did with what a table has now: of each row, or of each combination.
+
+    `left_out`: how many rows of it were left out, float64; -inf where some are shown. Of a row: divided by as many as
+    are alike now. `classes`: the number of the class that it was in, int64; -1 where that is not known.
+    """
+
+    left_out: npt.NDArray[np.float64]
+    classes: Whole
+
+    def of_combinations(self, combinations: Whole, count: int) -> EarlierOutput:
+        """Return it by combination: `combinations` has that of each row."""
+        classes = np.full(count, -1)
+        classes[combinations] = self.classes
+        left_out = np.bincount(combinations, self.left_out, count).astype(np.float64)
+        return EarlierOutput(left_out, classes.astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Frequencies:
     """The distinct combinations of some columns, and how often each comes.
 
     `codes` int64 (combinations, quasi-identifiers): the leaf of each column. `sensitive`: the values of sensitive
     columns by name, as numbers in the order of the values, int64 (combinations,). `counts` int64 (combinations,), at
-    least 1. `sensitive_values`: what the numbers stand for; NULL is None and comes last. `left_out`: of each earlier
-    output, the last one first, how many rows of each combination it left out, float64 (combinations,); -inf where it
-    shows some.
+    least 1. `sensitive_values`: what the numbers stand for; NULL is None and comes last. `earlier`: outputs of the
+    table before, the last one first, by combination.
     """
 
     domains: tuple[ColumnFrequencies, ...]
@@ -86,7 +104,7 @@ class Frequencies:
     counts: Whole
     sensitive: Mapping[str, Whole]
     sensitive_values: Mapping[str, Sequence[Any]]
-    left_out: tuple[npt.NDArray[np.float64], ...] = ()
+    earlier: tuple[EarlierOutput, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,7 +114,9 @@ def cut_apart(
         return chosen[keyed_order([[*names, *cells] for cells in zip(*texts, strict=True)], own_key)]
 
     own_key = key or key_for_one_run()
-    chosen, for_values, joined = _concealed(every, partial(limits.could_refuse, every), in_order)
+    chosen, for_values, joined = _concealed(
+        every, partial(limits.could_refuse, every), in_order, partial(_whole_since, every, frequencies)
+    )
     firsts, lasts = every.starts[chosen], every.ends[chosen]
     parts = np.empty(size, dtype=np.int64)
     parts[every.order[_places(firsts, lasts)]] = np.repeat(np.arange(len(firsts)), lasts - firsts)
@@ -231,14 +234,30 @@ def _cut(counts: Whole, columns: CutColumns, k: int, limits: _Limits, progress: 
     return _Parts(order, starts, ends, first, sides, every[-1].astype(np.bool_))
 
 
+def _whole_since(parts: _Parts, frequencies: Frequencies, part: int) -> int:
+    """Count the outputs just before this one in which all of a part that they show was in one class."""
+    combinations = parts.combinations_of(part)
+    for number, output in enumerate(frequencies.earlier):
+        classes = output.classes[combinations]
+        if len(np.unique(classes[classes >= 0])) != 1:
+            return number
+    return len(frequencies.earlier)
+
+
 def _concealed(
-    parts: _Parts, could_be_refused: Callable[[int], bool], in_order: Callable[[Whole], Whole]
+    parts: _Parts,
+    could_be_refused: Callable[[int], bool],
+    in_order: Callable[[Whole], Whole],
+    whole_since: Callable[[int], int],
 ) -> tuple[Mask, int, Whole]:
     """Join parts again, so that a part that stays whole need not be one whose cut was refused for its values.
 
     As many are joined as were refused, the first in order whose cut could have been refused, as far as their values
-    tell. Returned is which parts are those of the result, how many are whole for their values, and which are joined.
+    tell; first those that were whole in as many earlier outputs as one that was refused, so that what stays whole while
+    the table changes is no more likely to be one. Returned is which parts are those of the result, how many are whole
+    for their values, and which are joined.
     """
+    whole_since, could_be_refused = cache(whole_since), cache(could_be_refused)
     inside = np.zeros(len(parts.sides), dtype=np.bool_)
     whole, hidden, joined, tried = parts.sides == 0, parts.refused.copy(), inside.copy(), inside.copy()
     while hidden.sum() > joined.sum():
@@ -246,12 +265,17 @@ def _concealed(
         twigs = cut[np.array([whole[parts.parts_of(part)].all() for part in cut.tolist()], dtype=np.bool_)]
         if not len(twigs):
             break
-        for part in in_order(twigs).tolist():
-            tried[part] = True
-            if hidden.sum() > joined.sum() and could_be_refused(part):
+        order = sorted(in_order(twigs).tolist(), key=whole_since, reverse=True)
+        wanted = Counter(whole_since(part) for part in np.flatnonzero(hidden).tolist())
+        wanted -= Counter(whole_since(part) for part in np.flatnonzero(joined).tolist())
+        tried[twigs] = True
+        for part, alike in [*((part, True) for part in order), *((part, False) for part in order)]:
+            is_next = not whole[part] and (not alike or wanted[whole_since(part)] > 0)
+            if is_next and hidden.sum() > joined.sum() and could_be_refused(part):
                 sides = parts.parts_of(part)
                 inside[sides], hidden[sides], joined[sides] = True, False, False
                 whole[part] = joined[part] = True
+                wanted[whole_since(part)] -= 1
     return whole & ~inside, int(hidden.sum()), np.flatnonzero(joined)
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from checks import Json
 from remedies._contract import Guarantee, Progress, Treatment, UtilityReport, check_columns
 from remedies._errors import Misfit
+from remedies.generalisation.frequencies import EarlierOutput
 from remedies.generalisation.limits import Limited
 from remedies.generalisation.recoding import RecodedColumn, Recoding
 from remedies.generalisation.spelling import texts_of
@@ -132,13 +133,12 @@ class Recodes(Limited, ABC):
         *,
         progress: Progress | None = None,
         key: bytes | None = None,
-        left_out: Sequence[npt.NDArray[np.float64]] = (),
+        earlier: Sequence[EarlierOutput] = (),
     ) -> Treatment:
         """Return a copy in which every combination of the columns belongs to at least k records, and the bill.
 
         `key`: as of `choose`. Give one, and keep it secret, where more than one output of a table is published.
-        `left_out`: of each earlier output, the last one first, a number for each row of the frame: how many rows it
-        left out that have the same values in these columns, divided by those of the frame; -inf where it shows some.
+        `earlier`: what earlier outputs did with each row of the frame, the last one first.
 
         A column whose cells hold what they held, or nothing, keeps its type; all others hold texts. Suppressed rows are
         gone.
@@ -152,8 +152,8 @@ class Recodes(Limited, ABC):
         self.check_size(len(frame))
         frequencies, combinations = read_table(frame, self.built(frame), sensitive=self.sensitive)
         size = len(frequencies.counts)
-        earlier = tuple(np.bincount(combinations, rows, size).astype(np.float64) for rows in left_out)
-        choice = self.choose(replace(frequencies, left_out=earlier), progress=progress, key=key)
+        before = tuple(output.of_combinations(combinations, size) for output in earlier)
+        choice = self.choose(replace(frequencies, earlier=before), progress=progress, key=key)
         treated = choice.recoding.apply(frame, combinations)
         hidden = replace(choice.recoding, suppressed=~choice.recoding.suppressed).apply(frame, combinations)
         return Treatment(treated, self.bill(choice, self.prove(frame, treated)), hidden)

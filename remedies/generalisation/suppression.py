@@ -251,7 +251,7 @@ def mix_suppressed(recoding: Recoding, k: int, criteria: Sequence[Criterion], *,
     and so many more that all suppressed rows together have the k and the diversity that is asked of a class. Which ones
     is recorded nowhere. They are the first by a keyed hash of their labels: the same in each run under the same key,
     and nearly the same after the table changed; of those that earlier outputs left out as long as the class that they
-    conceal, where `left_out` of the frequencies tells it. A reader may still conclude that a missing class of k or more
+    conceal, where `earlier` of the frequencies tells it. A reader may still conclude that a missing class of k or more
     broke a limit with a probability of at most one half.
 
     Where all of a coarser group is missing and breaks a limit as a whole (a postcode whose patients of either sex are
@@ -315,8 +315,8 @@ class _Grouping:
         gone[groups[~recoding.suppressed]] = False
         large = sizes >= k
         since, still = np.zeros(len(sizes), dtype=np.int64), large
-        for rows in frequencies.left_out:
-            hidden = np.bincount(groups, weights=rows) >= k
+        for output in frequencies.earlier:
+            hidden = np.bincount(groups, weights=output.left_out) >= k
             if (hidden & large).any():  # else it groups otherwise, or had nothing to hide
                 still = still & hidden
                 since += still

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 
 from checks.risk import class_sizes
 from remedies import Misfit, Refused
+from remedies.generalisation.frequencies import EarlierOutput
 from remedies.generalisation.recoded import Recodes
 from remedies.generalise import Generalise
 from remedies.suppress import Suppress
@@ -253,13 +253,14 @@ def test_cells_are_never_blanked_for_sensitive_values(
     assert large.equals(frame.loc[large.index].astype(large.dtypes))
 
 
-def _left_out(table: pd.DataFrame, earlier: list[tuple[pd.DataFrame, set[str]]]) -> list[npt.NDArray[np.float64]]:
+def _left_out(table: pd.DataFrame, earlier: list[tuple[pd.DataFrame, set[str]]]) -> list[EarlierOutput]:
     """Return what earlier outputs left out of the districts of a table, the last one first."""
     results = []
     for before, missing in reversed(earlier):
         now, then = table["zip"].value_counts(), before["zip"].value_counts()
         copies = {zip_: then[zip_] / now[zip_] if zip_ in missing else -np.inf for zip_ in then.index if zip_ in now}
-        results.append(table["zip"].map(copies).fillna(0.0).to_numpy(dtype=np.float64))
+        left_out = table["zip"].map(copies).fillna(0.0).to_numpy(dtype=np.float64)
+        results.append(EarlierOutput(left_out, np.full(len(table), -1)))
     return results
 
 
@@ -285,7 +286,7 @@ def test_of_classes_that_went_together_half_hold_as_long_as_the_table_changes(re
         alike |= set(dice.sample(sorted(set(districts) - since.keys()), 2))
         rows = [(name, "hiv" if name in alike else ill) for name in districts for ill in ("flu", "cold", "hiv") * 2]
         table = pd.DataFrame(rows, columns=["zip", "ill"])
-        result = remedy.apply(table, key=b"key", left_out=_left_out(table, earlier)).frame
+        result = remedy.apply(table, key=b"key", earlier=_left_out(table, earlier)).frame
         missing = set(table["zip"]) - set(result["zip"])
         since = {name: since.get(name, number) for name in missing}
         together = Counter(since.values())

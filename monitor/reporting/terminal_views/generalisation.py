@@ -142,6 +142,16 @@ def _bounds(bottom: float | None, top: float | None) -> str:
     return f"lies between {bottom:g} and {top:g}"
 
 
+_ANOTHER_CHOICE: Final = (
+    "Without --key FILE the next run suppresses other classes besides: two outputs of this table together reveal which "
+    "ones broke a limit"
+)
+_SAME_CHOICE: Final = (
+    "Another run under this key hides the same classes only while the table stays the same: two outputs of a "
+    "table that changed together may reveal which ones broke a limit; exports of a release remember what was suppressed"
+)
+
+
 def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
     """Print what was found when the file was read again."""
     reached: Mapping[str, Any] = bill.guarantee.reached
@@ -165,13 +175,7 @@ def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
                 f"k or more broke a limit with a probability of at most {mixed['probability_for_values']:.2f}"
             )
         )
-        if not mixed["repeatable"]:
-            console.print(
-                Text(
-                    "Without --key FILE the next run suppresses other classes besides: two outputs of this table "
-                    "together reveal which ones broke a limit"
-                )
-            )
+        console.print(Text(_SAME_CHOICE if mixed["repeatable"] else _ANOTHER_CHOICE))
 
 
 def draw_k(console: Console, bill: UtilityReport, out: Path, columns: Sequence[str], *, k: int) -> None:

@@ -308,7 +308,7 @@ def _districts(path: Path) -> None:
 
 
 def test_two_runs_with_a_key_suppress_the_same_classes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a key the report tells that two outputs together reveal which classes broke a limit."""
+    """Without a key two outputs reveal which classes broke a limit, with one those of a changed table; it is said."""
     _districts(Path("districts.csv"))
     Path("secret.key").write_text("0123456789abcdef" * 2, encoding="utf-8")
     words = ("suppress", "districts.csv", "out.csv", "-q", "zip", "--k", "5", "--l", "ill=2", "--force")
@@ -321,6 +321,8 @@ def test_two_runs_with_a_key_suppress_the_same_classes(capsys: pytest.CaptureFix
     code, out = _said(*words, capsys=capsys)
     assert code == 0
     assert "two outputs of this table together reveal which ones broke a limit" in " ".join(out.split())
+    _, out = _said(*words, "--key", "secret.key", capsys=capsys)
+    assert "hides the same classes only while the table stays the same" in " ".join(out.split())
     Path("short.key").write_text("0123", encoding="utf-8")
     code, message = _problem(*words, "--key", "short.key", capsys=capsys)
     assert (code, "expected 16 to" in message) == (2, True)

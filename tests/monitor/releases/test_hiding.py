@@ -331,6 +331,56 @@ def test_those_who_leave_are_seen_by_other_columns_too(desk: Desk) -> None:
         desk.export("2.parquet", remedy="zip")
 
 
+def test_those_who_leave_are_close_to_the_table_by_other_columns_too(desk: Desk) -> None:
+    """By district, and later by district and sex: the district minus both sexes are those who left."""
+    left = ["hiv", "gout", "hiv", "gout", "hiv"]
+    rows = [
+        (f"{district}-{number}", district, "FM"[number // 2 % 2], ill)
+        for district in ("10000", "10001")
+        for number, ill in enumerate([*["flu", "cold"] * 10, *(left if district == "10000" else [])])
+    ]
+    frame = pd.DataFrame(rows, columns=["id", "zip", "sex", "ill"])
+    words = {"columns": {**PLACES, "sex": "other"}, "person_key": "id", "limits": {"k": 5, "t": 0.5}}
+    words["remedies"] = [{"remedy": "suppress", "drop": ["sex"]}]
+    desk.write(frame)
+    desk.given_out("1.parquet", remedy="suppress", **words)
+    frame = frame[~frame["ill"].isin(left)].reset_index(drop=True)
+    desk.write(frame, columns=PLACES, remedies=[{"remedy": "suppress"}]).approve("suppress")
+    with pytest.raises(Stop, match="joined with these 20 rows are in groups that break a limit on ill"):
+        desk.export("2.parquet", remedy="suppress")
+
+
+STATES = {"a": [8, 4, 5, 2], "b": [8, 6, 10, 4], "c": [5, 0, 0, 0]}
+"""How many people of each group have which of four diagnoses."""
+
+
+@pytest.mark.parametrize("limits", [{"k": 5, "l": 2}, {"k": 5, "t": 0.5}])
+def test_what_three_exports_tell_together_is_no_group_that_breaks_a_limit(
+    desk: Desk, limits: Mapping[str, Any]
+) -> None:
+    """Of a, then a and b, then b and c: the first and the third minus the second are c, all of one diagnosis.
+
+    No two of them tell it: as many who have it left as came.
+    """
+    texts = {
+        name: [ill for ill, many in zip("wxyz", counts, strict=True) for _ in range(many)]
+        for name, counts in STATES.items()
+    }
+
+    def state(*names: str) -> pd.DataFrame:
+        rows = [(f"{name}{place}", "10000", ill) for name in names for place, ill in enumerate(texts[name])]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    remedy = configured(desk, state("a"), {"remedy": "suppress"}, limits=limits)
+    desk.export("1.parquet", remedy=remedy)
+    desk.write(state("a", "b")).approve(remedy)
+    desk.export("2.parquet", remedy=remedy)
+    desk.write(state("b", "c")).approve(remedy)
+    with pytest.raises(Stop, match="joined with these 5 rows are in groups that break a limit on ill"):
+        desk.export("3.parquet", remedy=remedy)
+    assert desk.export("3.parquet", remedy=remedy, hold_back=True).event.body["rows_held_back"] == 5
+
+
 def test_newcomers_of_one_diagnosis_are_seen_by_other_columns_too(desk: Desk) -> None:
     """By district, and later by district and sex: the sum of both sexes minus the district are the newcomers."""
     frame = _by_sex({})

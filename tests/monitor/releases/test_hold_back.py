@@ -175,6 +175,41 @@ def test_no_sets_of_classes_of_two_groupings_leave_few_values(
             assert _meets(row.value for row in left)
 
 
+STAYING = (Row(16, 1, 1), Row(20, 1, 1), Row(21, 1, 2))
+LEAVING = (Row(4, 1, 1), Row(6, 0, 1), Row(11, 0, 0), Row(13, 0, 1))
+
+
+@given(states=states)
+@example(  # by place, by both together, by place: three left place 1, then a fourth did
+    states=[
+        ([*STAYING, *LEAVING, Row(5, 1, 0), Row(7, 1, 2), Row(8, 1, 2)], 1),
+        ([*STAYING, *LEAVING], 2),
+        ([*STAYING], 1),
+    ]
+)
+@settings(deadline=None, max_examples=examples(60))
+def test_no_sums_and_differences_of_three_exports_leave_few_values(states: Sequence[tuple[list[Row], int]]) -> None:
+    """Whatever classes of all exports are added or subtracted: if what is left are people, they have l values.
+
+    People keep their values here. Sets of people that earlier exports left are not counted again.
+    """
+    exported, value_of = list[tuple[Sequence[Row], int]](), dict[int, int]()
+    for state, width in states[:3]:
+        rows = [row._replace(value=value_of.setdefault(row.person, row.value)) for row in state]
+        by_label = _by_label(rows, width)
+        treated = [row for row in rows if _meets(by_label[row.place // width].elements())]
+        published = _kept(exported, treated, width)
+        exported += [(published, width)] if published else []
+    classes = [part for rows, width in exported for part in _classes(rows, width)][:9]
+    if not classes:
+        return
+    holds = np.array([[person in {row.person for row in part} for person in range(31)] for part in classes], dtype=int)
+    signs = np.stack(np.meshgrid(*[[-1, 0, 1]] * len(classes), indexing="ij"), axis=-1).reshape(-1, len(classes))
+    sums = signs @ holds.reshape(len(classes), 31)
+    left = np.unique(sums[((sums == 0) | (sums == 1)).all(axis=1) & (sums.sum(axis=1) > 0)], axis=0)
+    assert all(len({value_of[person] for person in np.flatnonzero(people).tolist()}) >= 2 for people in left)
+
+
 visits = st.lists(
     st.tuples(
         st.lists(st.builds(Row, st.integers(0, 9), st.integers(0, 1), st.integers(0, 3)), max_size=24),

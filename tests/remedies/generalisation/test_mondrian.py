@@ -3,6 +3,7 @@
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from checks.risk import Hierarchy, k_anonymity
 from remedies._errors import Misfit
 from remedies.generalisation import LDiversityLimit, TClosenessLimit, mondrian, utilities
-from remedies.generalisation.frequencies import read_table
+from remedies.generalisation.frequencies import EarlierOutput, read_table
 from remedies.generalisation.levels import plain
 from remedies.generalisation.mondrian_search import cut_apart
 from remedies.generalisation.spelling import texts_of
@@ -171,6 +172,18 @@ def test_a_class_that_could_be_cut_is_not_mostly_one_whose_cut_broke_a_limit(see
     assert refused + besides == len(_could_be_cut(frequencies, found, 5))
     again = cut_apart(frequencies, 5, key=b"one", **asked)
     assert (again.classes() == found.classes()).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_that_were_whole_in_an_earlier_output_stay_whole_first(seed):
+    """Whatever the hash of their labels says, which people who join change."""
+    table = _patients(seed)
+    frequencies, _ = read_table(table, {name: plain(table[name]) for name in ("age", "zip")}, sensitive=["ill"])
+    asked = {"numeric": ["age", "zip"], "criteria": [LDiversityLimit("ill", 2)]}
+    classes, other = (cut_apart(frequencies, 5, key=key, **asked).classes() for key in (b"one", b"two"))
+    known = replace(frequencies, earlier=(EarlierOutput(np.zeros(len(classes)), classes),))
+    assert (cut_apart(known, 5, key=b"two", **asked).classes() == classes).all()
+    assert not np.array_equal(other, classes)
 
 
 def test_where_no_other_cut_could_have_broken_a_limit_the_bill_says_so():
