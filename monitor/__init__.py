@@ -4,31 +4,31 @@ The packages have plain names (`checks`, `store`, `sources` ...), so another pac
 hide one of them. This is checked once, here: the errors it leads to would appear far from their cause.
 """
 
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Final
+import os.path
+import sys
 
-PACKAGES: Final = ("sources", "checks", "incidents", "remedies", "store", "templates")
+PACKAGES = ("sources", "checks", "incidents", "remedies", "store", "templates")
 
 
 class ShadowedPackageError(ImportError):
     """Another package hides one of Tablewatch."""
 
 
-def _find(package: str) -> Path | None:
-    spec = find_spec(package)
+def _find(package: str) -> str | None:
+    """Return the folder or file of a package, without the imports that `find_spec` needs: Ctrl-C would end in them."""
+    module = sys.modules.get(package)
+    specs = (finder.find_spec(package, None) for finder in sys.meta_path) if module is None else [module.__spec__]
+    spec = next(filter(None, specs), None)
     if spec is None:
         return None
-    if spec.submodule_search_locations:
-        return Path(next(iter(spec.submodule_search_locations)))
-    return Path(spec.origin) if spec.origin else None
+    return next(iter(spec.submodule_search_locations or ()), spec.origin)
 
 
 def _check_for_shadowed_packages() -> None:
-    root = Path(__file__).resolve().parent.parent
+    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120 - pathlib takes time to import
     for package in PACKAGES:
-        result, expected = _find(package), root / package
-        if result is None or result.resolve() != expected:
+        result, expected = _find(package), os.path.join(root, package)  # noqa: PTH118 - the same
+        if result is None or os.path.realpath(result) != expected:
             raise ShadowedPackageError(
                 f"package '{package}' was found at {result or 'no place at all'}, expected at {expected}; "
                 f"install tablewatch in a separate virtual environment, or remove the other '{package}' from the "

@@ -1,5 +1,5 @@
 """`python -m tablewatch` is `tablewatch`."""
 
-from monitor.cli import main
+from monitor.__main__ import main
 
 main()

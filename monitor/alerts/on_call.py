@@ -221,8 +221,11 @@ def _complete_times(event: Any) -> None:
     """Complete the times of an event, so that all versions of the libraries read them alike.
 
     A whole day without an end is that day. A shift ends at the local time of its end, also if the clocks change in it.
-    The libraries cannot compute with the largest times.
+    The libraries cannot compute with the largest times, and compare single periods by their end, not their length.
     """
+    for period in (value for dates in _listed(event, "RDATE") for value in dates.dts):
+        if isinstance(period.dt, tuple) and isinstance(period.dt[1], timedelta):
+            period.dt = period.dt[0], period.dt[0] + min(period.dt[1], _FOREVER)
     for name in ("DTSTART", "DTEND", "RECURRENCE-ID"):
         moment = event.get(name)
         zone = getattr(getattr(getattr(moment, "dt", None), "tzinfo", None), "zone", None)

@@ -342,9 +342,9 @@ def _conclude(
 
     code = _code(check_result.outcome)
     if check_result.outcome.status is Status.UNKNOWN:
-        unasked = _could_not_be_asked(check_result)
-        hint = f"'tablewatch risk suggest {check_result.table}' lists the columns of the table" if unasked else None
-        raise Stop(code, Problem("risk.unknown", str(check_result.outcome.message), hint=hint))
+        message = str(check_result.outcome.message)
+        hint = _columns_hint(check_result.table, message) if _could_not_be_asked(check_result) else None
+        raise Stop(code, Problem("risk.unknown", message, hint=hint))
     result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": check_result.table}
     invocation.emit({**result, **_as_json(check_result)}, lambda console: draw(console, check_result))
     raise Stop(code)
@@ -361,8 +361,9 @@ def _conclude_assessment(invocation: Invocation, risk_assessment: "RiskAssessmen
     if not unfit and code is ExitCode.USAGE:
         unfit = {str(risk_assessment.results[0].outcome.message): None}
     if unfit:
-        hint = f"'tablewatch risk suggest {risk_assessment.name}' lists the columns of the table"
-        raise Stop(ExitCode.USAGE, *(Problem("risk.misconfigured", item, hint=hint) for item in unfit))
+        name = risk_assessment.name
+        problems = [Problem("risk.misconfigured", item, hint=_columns_hint(name, item)) for item in unfit]
+        raise Stop(ExitCode.USAGE, *problems)
     result = {
         "schema": "tablewatch.risk/1",
         "ok": code is ExitCode.OK,
@@ -382,6 +383,11 @@ def _could_not_be_asked(result: "CheckResult") -> bool:
     from checks import UnknownReason
 
     return result.outcome.reason is UnknownReason.MISCONFIGURED and not result.outcome.observed
+
+
+def _columns_hint(name: str, message: str) -> str | None:
+    """Return where the columns of a table are listed, if that is what a problem is about: not of a broken file."""
+    return f"'tablewatch risk suggest {name}' lists the columns of the table" if "column" in message else None
 
 
 def _code(outcome: "Outcome") -> ExitCode:

@@ -17,10 +17,12 @@ sources and of the store are masked by `monitor.terminal.redaction`, by their sh
 import errno
 import glob
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from functools import reduce
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from checks import did_you_mean
 from monitor.channels import KINDS
@@ -47,23 +49,22 @@ _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.D
 def environment_of(path: Path, environment: Mapping[str, str]) -> tuple[Mapping[str, str], Path | None]:
     """Return an environment with what `.env` beside a configuration adds to it, and that file if there is one.
 
-    A line is `NAME=value`, `export` may stand before it, quotes around the value; lines that begin with # and what
-    else is no such line are skipped. Nothing in a value is replaced.
+    It is read as python-dotenv reads it, which also fills in `${NAME}` inside a value; lines that are none are skipped.
     """
     file = path.parent / ".env"
     try:
         text = read_bytes(file, most=_MAX_SECRET_FILE, pipes=False).decode("utf-8-sig")
     except (OSError, ValueError):
         return environment, file if file.is_file() else None
-    lines = filter(None, map(_ENV_LINE.fullmatch, text.splitlines()))
-    values = {line["name"]: next(filter(None, (line["double"], line["single"], line["bare"])), "") for line in lines}
+    from dotenv.parser import parse_stream
+    from dotenv.variables import parse_variables
+
+    values: dict[str, str] = {}
+    known: Any = ChainMap(cast("dict[str, str]", environment), values)  # what the process has comes first
+    for line in parse_stream(StringIO(text)):
+        if line.key is not None and line.value is not None:
+            values[line.key] = "".join(part.resolve(known) for part in parse_variables(line.value))
     return {**values, **environment}, file
-
-
-_ENV_LINE = re.compile(
-    r"""\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*+"""
-    r"""(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s#'"](?:.*?\S)??)?)\s*+(?:(?<=\s)\#.*)?"""
-)
 
 
 class Substitution:

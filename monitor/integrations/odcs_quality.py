@@ -176,6 +176,14 @@ def _of_query(rule: Mapping[str, Any], column: str | None, relation: Relation) -
     return {"type": "sql", "query": limit.broken(filled, relation)}
 
 
+_RENAMED: Final = {
+    "duplicateCount": "metric: duplicateValues",
+    "validValues": "metric: invalidValues, with arguments.validValues",
+    "nullCheck": "metric: nullValues",
+}
+"""Rules of ODCS 3.0 that have other names since 3.1."""
+
+
 def _of_library(rule: Mapping[str, Any], column: str | None, relation: Relation) -> Sequence[dict[str, Any]]:
     metric = rule.get("metric") or rule.get("rule")
     limit = Limit.of(rule)
@@ -186,9 +194,12 @@ def _of_library(rule: Mapping[str, Any], column: str | None, relation: Relation)
     if metric == "duplicateValues":
         return [_duplicates(limit, arguments, column)]
     if metric not in _METRICS:
-        raise NotExpressible(
-            "its metric is none of nullValues, missingValues, invalidValues, duplicateValues, rowCount"
-        )
+        known = "none of nullValues, missingValues, invalidValues, duplicateValues, rowCount"
+        if rule.get("metric"):
+            raise NotExpressible(f"its metric is {known}")
+        now = _RENAMED.get(str(metric))
+        hint = "" if now is None else f"; write {now}"
+        raise NotExpressible(f"its rule, which is called metric since ODCS 3.1, is {known}{hint}")
     if column is None:
         raise NotExpressible(f"{metric} stands at a column, not at a table")
     percent = rule.get("unit") in {"percent", "%"}

@@ -179,7 +179,8 @@ def _look_at(source: Source, entry: TableEntry, readable: Mapping[str, AbstractS
     """Return an entry with the columns that may be read, and of its keys those that may be."""
     columns = run_guarded(lambda: source.table(entry.name).schema(), passes_on=(KeyboardInterrupt,))
     if isinstance(columns, Outcome):
-        return TableEntry(entry.name, problem=str(columns.message))
+        problem = str(columns.message)
+        return TableEntry(entry.name, problem=problem if entry.name in problem else f"{entry.name}: {problem}")
     visible = frozenset(column for column in columns if readable is None or column in readable[entry.name])
     return replace(
         entry,

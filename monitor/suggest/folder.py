@@ -104,19 +104,26 @@ class Folder:
                 yield name
 
 
-def count_data(path: Path) -> tuple[int, str | None]:
+_MOST_NAMES: Final = 10_000
+"""Files and folders that are looked at to say what lies below a folder: a home folder or a network has millions."""
+
+
+def count_data(path: Path) -> tuple[int, str | None, bool]:
     """Count the files of data and the databases in and below a folder, and return the path of the first, from it.
 
-    What `Folder` leaves out is not counted.
+    What `Folder` leaves out is not counted. The last value is whether that was all, not the first 10,000 names.
     """
-    count, first = 0, None
+    count, first, names_seen = 0, None, 0
     for place, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not _is_left_out(name))
         data = sorted(name for name in names if name.endswith((*_DATA, *DATABASES)) and not _is_left_out(name))
         count += len(data)
+        names_seen += len(folders) + len(names)
         if data and first is None:
             first = os.path.relpath(Path(place, data[0]), path)
-    return count, first
+        if names_seen >= _MOST_NAMES:
+            return count, first, False
+    return count, first, True
 
 
 def _is_left_out(name: str) -> bool:

@@ -114,10 +114,13 @@ def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> S
 def _further_down(contents: Folder, place: Path) -> Iterator[str]:
     """Yield the folders below one that is not looked into further, where they hold files of data."""
     for name in contents.folders:
-        count, example = count_data(contents.path / name)
+        count, example, is_whole = count_data(contents.path / name)
         if example is not None:
             files = f"{count:,} file{'s' * (count > 1)} of data, such as {Path(name, example)}"
+            files = files if is_whole else f"at least {files}"
             yield f"{place / name}: {files}, below the folders that are searched; {_ADD} {quote(str(place / name))}"
+        elif not is_whole:
+            yield f"{place / name}: too many files to look at all of them; {_ADD} and a glob if there is data"
 
 
 def _together(lakes: Sequence[FolderFiles]) -> Sequence[FolderFiles]:

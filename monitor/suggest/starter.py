@@ -192,7 +192,8 @@ def comment(text: str) -> str:
 def in_flow(value: Any) -> str:
     """Write a value in YAML's flow style so that it is read back as it is."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{in_flow(key)}: {in_flow(item)}" for key, item in value.items()) + "}"
+        entries = (f"{_in_flow(str(key), is_key=True)}: {in_flow(item)}" for key, item in value.items())
+        return f"{{{', '.join(entries)}}}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(in_flow, value)) + "]"
     if value is None:
@@ -200,10 +201,12 @@ def in_flow(value: Any) -> str:
     return _in_flow(value) if isinstance(value, str) else str(value)
 
 
-def _in_flow(text: str) -> str:
+def _in_flow(text: str, *, is_key: bool = False) -> str:
+    """Write a text; in a key nothing is filled in, so that a dollar sign is itself."""
     if re.fullmatch(r"[1-9][0-9]*[smhd]", text):  # a length of time
         return text
-    return text if re.fullmatch("[A-Za-z_][A-Za-z0-9_.-]*", text) and resolve(text) == text else _quoted(text)
+    is_plain = re.fullmatch("[A-Za-z_][A-Za-z0-9_.-]*", text) and resolve(text) == text
+    return text if is_plain else _quoted(text, template=is_key)
 
 
 def _scalar(text: str, *, template: bool = False) -> str:

@@ -1,8 +1,9 @@
 """Append checks to a table of a configuration file, and change nothing else: not a comment, not a blank.
 
-PyYAML's nodes say where each value ends, so new lines are put after the last line of the table's `checks`. What is not
-written one check per line (brackets, an alias) is refused. The new text is read again before it replaces the file: it
-must hold what it held before, and the new checks behind those of the table.
+PyYAML's nodes say where each value ends, so new lines are put after the last line of the table's `checks`. A table or
+section in brackets or braces is written one entry per line, each entry as it was; an alias, and comments between such
+entries, are refused. The new text is read again before it replaces the file: it must hold what it held before, and the
+new checks behind those of the table.
 """
 
 from __future__ import annotations
@@ -53,8 +54,12 @@ def append_checks(text: str, table: str, lines: Sequence[str], checks: Sequence[
     Raises:
         NotEditable: the table is not in this file, or its checks are not written one per line.
     """
-    section = _table(text, table)
-    added = _insert(text, section, lines)
+    root = yaml.compose(text, Loader=_Loader)
+    tables, draft = _value(root, "tables"), text
+    if isinstance(root, yaml.MappingNode) and isinstance(tables, yaml.CollectionNode) and tables.flow_style:
+        draft = _insert(draft, root, [], key="tables")
+    draft = _without_braces(draft, _table(draft, table))
+    added = _insert(draft, _table(draft, table), lines)
     if not _holds(added, _with_checks(_data(text), table, checks)):
         raise NotEditable(f"the checks of '{table}' cannot be added to by a program; add them by hand")
     return added
@@ -72,7 +77,7 @@ def _table(text: str, table: str) -> yaml.MappingNode:
 
 def _insert(text: str, section: yaml.MappingNode, lines: Sequence[str], *, key: str = "checks") -> str:
     if section.flow_style:
-        raise NotEditable(f"line {_line(section)}: the table is written in braces; write one key per line")
+        raise NotEditable(f"line {_line(section)}: the whole file is written in braces; write one section per line")
     name = next((name for name, _ in section.value if name.value == key), None)
     indent = section.value[0][0].start_mark.column
     if name is None:
@@ -82,14 +87,43 @@ def _insert(text: str, section: yaml.MappingNode, lines: Sequence[str], *, key: 
         raise NotEditable(f"line {_line(name)}: '{key}' is an alias; write its entries one per line")
     if isinstance(checks, yaml.ScalarNode) and not checks.value:  # `checks:` and nothing else
         return _after(text, name.end_mark.line, _indented(lines, indent + _INDENT))
-    if not isinstance(checks, yaml.CollectionNode) or (checks.flow_style and checks.value):
-        raise NotEditable(f"line {_line(checks)}: '{key}' is written in brackets or braces; write one entry per line")
+    if not isinstance(checks, yaml.CollectionNode):
+        raise NotEditable(f"line {_line(checks)}: '{key}' is one value; write one entry per line")
     if checks.flow_style:
-        start, end = checks.start_mark.index, checks.end_mark.index
-        text = text[:start].rstrip(" ") + text[end:]
-        return _after(text, checks.end_mark.line, _indented(lines, indent + _INDENT))
+        start, end, entries = checks.start_mark.index, checks.end_mark.index, _entries(text, checks)
+        text = text[:start].rstrip() + text[end:]
+        return _after(text, name.end_mark.line, _indented([*entries, *lines], indent + _INDENT))
     column = checks.start_mark.column
     return _after(text, _last_comment(text, _last_line(checks), column), _indented(lines, column))
+
+
+def _without_braces(text: str, table: yaml.MappingNode) -> str:
+    """Return a text with a table in braces written one key per line."""
+    if not table.flow_style:
+        return text
+    line_break = f"{_ending(text)}{' ' * table.start_mark.column}"
+    lines = line_break.join(_entries(text, table))
+    return f"{text[: table.start_mark.index]}{lines}{text[table.end_mark.index :]}"
+
+
+def _entries(text: str, node: yaml.CollectionNode) -> Sequence[str]:
+    """Return the entries of a value in brackets or braces as they are written, each to stand on a line of its own.
+
+    Raises:
+        NotEditable: it has an anchor, or what is between the entries would be lost: a comment, an alias.
+    """
+    lines, between, at = [], "", node.start_mark.index
+    for entry in node.value:
+        first, *more = entry if isinstance(entry, tuple) else (entry,)
+        parts = [text[part.start_mark.index : part.end_mark.index] for part in (first, *more)]
+        lines.append(": ".join(parts) if more else f"- {parts[0]}")
+        for part in (first, *more):
+            between += text[at : part.start_mark.index] if at <= part.start_mark.index else "*"
+            at = part.end_mark.index
+    between += text[at : node.end_mark.index]
+    if not set(between) <= set("[]{}:, \r\n"):
+        raise NotEditable(f"line {_line(node)}: brackets or braces with comments or aliases; write one entry per line")
+    return lines
 
 
 def _last_comment(text: str, line: int, column: int) -> int:
@@ -105,11 +139,14 @@ def _last_comment(text: str, line: int, column: int) -> int:
 
 def _after(text: str, line: int, lines: Sequence[str]) -> str:
     """Return a text with lines after one of its lines, which counts from 0; line endings stay as they are."""
-    existing = text.splitlines(keepends=True)
-    ending = "\r\n" if existing and existing[0].endswith("\r\n") else "\n"
+    existing, ending = text.splitlines(keepends=True), _ending(text)
     if not existing[line].endswith(("\n", "\r")):
         existing[line] += ending
     return "".join([*existing[: line + 1], *(f"{new}{ending}" for new in lines), *existing[line + 1 :]])
+
+
+def _ending(text: str) -> str:
+    return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
 def _indented(lines: Sequence[str], indent: int) -> Sequence[str]:

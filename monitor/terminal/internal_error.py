@@ -31,7 +31,7 @@ def crash_hook(invocation: Invocation) -> Hook:
         pressed.append(number)
         signal.default_int_handler(number, frame)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else Ctrl-C is ignored, as under nohup
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # which it is under nohup
         signal.signal(signal.SIGINT, press)
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

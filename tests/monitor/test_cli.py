@@ -328,6 +328,35 @@ def test_an_interrupted_command_leaves_with_130(tmp_path: Path, how: str) -> Non
     assert list(tmp_path.glob("tablewatch-crash-*.txt")) == []
 
 
+_EARLY = """
+import _signal, sys
+
+class Press:
+    def find_spec(self, name, *more):
+        if name == sys.argv[1]:
+            _signal.raise_signal(_signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+_signal.signal(_signal.SIGINT, _signal.default_int_handler)
+from monitor.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["monitor.cli", "typer", "typer.core", "monitor.terminal.output"])
+def test_a_command_that_is_interrupted_while_it_is_imported_leaves_with_130(tmp_path: Path, module: str) -> None:
+    """Ctrl-C in the first moments of any command is silent, too: whatever is imported then."""
+    done = subprocess.run(
+        [sys.executable, "-c", _EARLY, module],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_an_interrupted_command_with_a_thread_in_an_engine_leaves_with_130(tmp_path: Path) -> None:
     """Ctrl-C is no abort in C++ (134), though a thread comes back from its engine while the process ends.
 

@@ -2,14 +2,14 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from glob import escape
 from pathlib import Path
 from typing import Final
 
-from checks import Check, ColumnClass, did_you_mean
+from checks import Check, ColumnClass, Outcome, did_you_mean
 from monitor.clock import Clock
 from monitor.config import ConfigError, find
 from monitor.config.project import Project
@@ -24,9 +24,13 @@ _READABLE: Final = ".csv, .tsv or .parquet"
 
 @dataclass(frozen=True, slots=True)
 class TableRef:
-    """A table to ask: what the configuration says of it, or only where its file is. Its subject has no checks yet."""
+    """A table to ask: what the configuration says of it, or only where its file is. Its subject has no checks yet.
+
+    `typed`: what a person typed for a file, by how messages name the link to it.
+    """
 
     target: Target
+    typed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -44,7 +48,15 @@ class TableRef:
 
         asked = tuple((f"{self.name}.{check.name}", check) for check in checks)
         target = replace(self.target, subject=replace(self.target.subject, checks=asked))
-        return judge_only(list(scan_source([target], clock=clock, plans={})), store=None)
+        results = judge_only(list(scan_source([target], clock=clock, plans={})), store=None)
+        return [replace(result, outcome=self._as_typed(result.outcome)) for result in results]
+
+    def _as_typed(self, outcome: Outcome) -> Outcome:
+        """Return an outcome whose message names files as they were typed."""
+        values = dict(outcome.message.values)
+        for link, typed in self.typed.items():
+            values |= {key: text.replace(link, typed) for key, text in values.items() if isinstance(text, str)}
+        return replace(outcome, message=replace(outcome.message, values=values))
 
 
 def table_ref_of(text: str, invocation: Invocation) -> TableRef:
@@ -113,9 +125,10 @@ def table_beside(name: str, other: str | None, invocation: Invocation) -> Iterat
         _check_readable(name)
         _check_readable(other)
         with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
-            first, second = (_linked(Path(folder), link, path) for link, path in (("a", name), ("b", other)))
+            links = [_linked(Path(folder), link, path) for link, path in (("a", name), ("b", other))]
+            typed = {f"source 'files': '{link}'": f"'{path}'" for link, path in zip(links, (name, other), strict=True)}
             spec = SourceSpec(name="files", base=Path(folder), files="*")
-            yield TableRef(Target(Subject(name, first, (), relations={other: second}), spec))
+            yield TableRef(Target(Subject(name, "a", (), relations={other: "b"}), spec), typed)
     else:
         target, other_target = table_ref_of(name, invocation).target, table_ref_of(other, invocation).target
         if target.source != other_target.source:
@@ -152,7 +165,7 @@ def _exists(path: str, *, folder: bool = False) -> bool:
 
 
 def _linked(folder: Path, name: str, text: str) -> str:
-    """Link a file into a folder under a name of its own, and return the name of its table."""
+    """Link a file into a folder under a name of its own, and return that with its ending."""
     end = next(end for end in sorted(_ENDS, key=len, reverse=True) if text.endswith(end))
     (folder / f"{name}{end}").symlink_to(Path(text).resolve())
-    return name
+    return f"{name}{end}"

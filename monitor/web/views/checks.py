@@ -1,5 +1,6 @@
 """What checks cost (seconds a day) and what they find; the history of a check with its limits and incidents."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
@@ -10,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from checks import Check, Status
 from checks.classes.arrays import np
 from incidents import Downtime, Resolution, State, Window, measure_by, to_us
+from incidents.known_episodes import counts, first_rows, known_episodes
 from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
@@ -42,9 +44,10 @@ class CheckCostQuery(BaseModel):
 class CheckCost(Shape):
     """A check: what its last runs took, and what it found in the last 28 days.
 
-    `seconds`: of a run, on average. `rows`: that it read in its last run, null where it does not count them.
-    `runs_a_day` and `seconds_a_day` are null before its second run. `found_h`: the downtime of the incidents that it
-    detected.
+    `incidents`: those that were not over before, also one of no length yet, or of disclosure, which is no downtime; not
+    those that ended as expected, false positive or duplicate. `seconds`: of a run, on average. `rows`: that it read in
+    its last run, null where it does not count them. `runs_a_day` and `seconds_a_day` are null before its second run.
+    `found_h`: the downtime of the incidents that it detected.
     """
 
     check_id: str
@@ -94,7 +97,7 @@ def list_check_costs(project: Project, tx: ReadTransaction, query: CheckCostQuer
                 name,
                 *checks[name],
                 pace=paces.get(name),
-                downtime=detected.get(name),
+                detected=detected.get(name),
                 rows=_row_count(results.get(name)),
             )
             for name in page.names
@@ -104,16 +107,21 @@ def list_check_costs(project: Project, tx: ReadTransaction, query: CheckCostQuer
     )
 
 
-def _detected(project: Project, tx: ReadTransaction, names: set[str], now: datetime) -> Mapping[str, Downtime]:
-    """Return the downtime of the last 28 days by the check that found it."""
-    window = Window.of(now - RECENT, now)
+def _detected(
+    project: Project, tx: ReadTransaction, names: set[str], now: datetime
+) -> Mapping[str, tuple[int, Downtime]]:
+    """Return by check how many incidents of the last 28 days it found, one of this moment too, and their downtime."""
+    window = Window.of(now - RECENT, now + timedelta(microseconds=1))
     shared = tx.incidents.shared_spans(window.start_us)
     codes = [code for code, name in enumerate(shared.names) if name in names]
     spans = shared.take(np.flatnonzero(np.isin(shared.check, codes)))
     downtimes = measure_by(
         spans, window, as_of_us=to_us(now), group=spans.check, maintenance=project.maintenance(spans.names)
     )
-    return {spans.names[code]: downtime for code, downtime in downtimes.items()}
+    known = spans.take(known_episodes(spans, window, to_us(now)))
+    first = known.take(first_rows(known))
+    found = Counter(first.check[counts(first)].tolist())
+    return {spans.names[code]: (found[code], downtime) for code, downtime in downtimes.items()}
 
 
 def _row_count(result: Result | None) -> int | None:
@@ -122,8 +130,15 @@ def _row_count(result: Result | None) -> int | None:
 
 
 def _cost_line(
-    name: str, table: Table, check: Check, *, pace: CheckRunTime | None, downtime: Downtime | None, rows: int | None
+    name: str,
+    table: Table,
+    check: Check,
+    *,
+    pace: CheckRunTime | None,
+    detected: tuple[int, Downtime] | None,
+    rows: int | None,
 ) -> CheckCost:
+    incidents, downtime = (0, None) if detected is None else detected
     runs_a_day = None
     if pace is not None and pace.last_at > pace.first_at:
         runs_a_day = (pace.n - 1) / ((pace.last_at - pace.first_at) / _DAY)
@@ -138,7 +153,7 @@ def _cost_line(
         rows=rows,
         runs_a_day=runs_a_day,
         seconds_a_day=None if seconds is None or runs_a_day is None else seconds * runs_a_day,
-        incidents=0 if downtime is None else downtime.n,
+        incidents=incidents,
         found_h=0.0 if downtime is None else as_hours(downtime.downtime),
         false_positives=0 if false is None else false.n,
     )

@@ -258,13 +258,29 @@ def test_of_shifts_that_begin_together_the_shorter_one_counts(tmp_path, uids):
         ("SUMMARY:Cover", "the person on call is not among 'people'"),
         (r"SUMMARY:Sato\, mori@example.org", "the shift names several of 'people': Sato, mori@example.org"),
         ("ATTENDEE:mailto:mori@example.org\nRDATE:20261117T090000Z,20261199T090000Z", "Sato"),
-        ("ATTENDEE:mailto:mori@example.org\nRDATE;VALUE=PERIOD:20261117T090000Z/P3D", "Sato"),
+        ("ATTENDEE:mailto:mori@example.org\nRDATE;VALUE=PERIOD:20261117T090000Z/P3D", "mori@example.org"),
         ("ATTENDEE:mailto:mori@example.org\nRDATE;VALUE=DATE:20261117", "mori@example.org"),
     ],
 )
 def test_who_declined_is_not_on_call_and_what_is_no_shift_is_none(tmp_path, lines, named):
     """Beside a shift of Sato that began before: cancelled, free, declined and unreadable events leave it to Sato."""
     assert _named(tmp_path, _shift("SUMMARY:Sato", uid="0", start="20261116T090000Z") + _shift(lines)) == named
+
+
+@pytest.mark.parametrize(
+    ("period", "named"),
+    [
+        ("20261117T110000Z/PT4H", "Sato"),
+        ("20261117T110000Z/20261117T130000Z", "Sato"),
+        ("20261117T110000Z/P99999999D", "Sato"),
+        ("20261117T110000Z/PT1H", "nobody is on call"),
+        ("20261117T120100Z/PT1H", "nobody is on call"),
+    ],
+)
+def test_a_single_period_lasts_as_long_as_it_says(tmp_path, period, named):
+    """An RDATE of a begin and a length, or an end, beside the event's own time, which was a week before."""
+    lines = f"SUMMARY:Sato\nRDATE;VALUE=PERIOD:{period}"
+    assert _named(tmp_path, _shift(lines, start="20261110T090000Z", end="20261110T210000Z")) == named
 
 
 def test_a_rota_of_one_unreadable_event_says_so(tmp_path):

@@ -1,5 +1,6 @@
 """`tablewatch risk`: of a file without any configuration, and of configured tables."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any, Final
@@ -257,6 +258,23 @@ def test_linkage_of_two_files(here: Path, capsys: pytest.CaptureFixture[str]) ->
         "linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", "--max-unique", "1", capsys=capsys
     )
     assert none["ok"]
+
+
+@pytest.mark.parametrize("words", [("linkage", "--on", "sex"), ("table", "-q", "sex", "--population")])
+def test_a_broken_file_of_two_is_named_as_it_was_typed(
+    here: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two files of one name that one is named which cannot be read, and no columns of the other are offered."""
+    (here / "sub").mkdir()
+    (here / "sub" / "people.csv.gz").write_bytes(gzip.compress(PEOPLE.encode())[:-12])
+    order = (words[0], "people.csv", *words[1:], "sub/people.csv.gz")
+    if words[0] == "linkage":
+        order = (*words[:1], "people.csv", "sub/people.csv.gz", *words[1:])
+    assert _risk(*order, capsys=capsys) == (
+        2,
+        "",
+        "error: 'sub/people.csv.gz' is truncated or not gzip-compressed (EOFError)\n\n",
+    )
 
 
 def test_linkage_within_a_tolerance(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

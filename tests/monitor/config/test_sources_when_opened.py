@@ -91,13 +91,19 @@ def test_other_settings_of_a_source_are_needed_at_once(folder: Path) -> None:
         ('FAR_PASSWORD="pass word"', "pass word"),
         ("FAR_PASSWORD=pass#word # note", "pass#word"),
         ("FAR_PASSWORD=", ""),
+        (r'FAR_PASSWORD="pass\"word\\"', 'pass"word\\'),
+        (r"FAR_PASSWORD='pass\'word'", "pass'word"),
+        ('FAR_PASSWORD="pass\nword"', "pass\nword"),
+        ("USER=reader\nFAR_PASSWORD=${USER}-${NONE:-word}-$1", "reader-word-$1"),
+        ("FAR_PASSWORD=first\nFAR_PASSWORD=second", "second"),
+        ("FAR_PASSWORD = password", "password"),
         ("# FAR_PASSWORD=x\nFAR_PASSWORD=password", "password"),
         ("strange line\nFAR_PASSWORD=password\r\nOTHER=1", "password"),
         pytest.param("OTHER=" + " " * 60_000 + "'\nFAR_PASSWORD=password", "password", id="many blanks"),
     ],
 )
 def test_a_file_of_variables_lies_beside_the_configuration(folder: Path, line: str, value: str) -> None:
-    """`.env` gives what the environment lacks: NAME=value, with quotes or `export`; values are secrets."""
+    """`.env` gives what the environment lacks, as python-dotenv reads it; values are secrets."""
     (folder / ".env").write_text(line, encoding="utf-8")
     loaded = load("tablewatch.yaml", environment={})
     assert loaded.config.sources["far"].url == f"postgresql://reader:{value}@127.0.0.1:1/x"

@@ -112,6 +112,21 @@ def test_only_what_is_new_is_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"metric": "strange"}, "its metric is none of nullValues"),
+        ({"rule": "strange"}, "its rule, which is called metric since ODCS 3.1, is none of nullValues"),
+        ({"rule": "duplicateCount"}, "rowCount; write metric: duplicateValues"),
+        ({"rule": "validValues"}, "write metric: invalidValues, with arguments.validValues"),
+    ],
+)
+def test_a_rule_of_odcs_3_0_names_the_key_of_today(rule: dict[str, Any], said: str) -> None:
+    """What is not taken is named by the word in the contract, with the new one."""
+    with pytest.raises(NotExpressible, match=re.escape(said)):
+        checks_of_rule({**rule, "mustBe": 0}, "a", ORDERS)
+
+
+@pytest.mark.parametrize(
     ("rule", "column", "expected"),
     [
         ({"metric": "nullValues", "mustBe": 0}, "a", {"type": "not_null", "columns": ["a"]}),

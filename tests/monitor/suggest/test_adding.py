@@ -54,14 +54,25 @@ def test_sources_are_added(here: Path, capsys: pytest.CaptureFixture[str]) -> No
     capsys.readouterr()
 
 
-def test_a_section_in_braces_is_not_edited(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("here")
+def test_sections_in_braces_and_brackets_are_added_to() -> None:
+    """They are written one entry per line, each as it was; comments outside stay."""
+    text = 'version: 1\nproject: p\nsources: {s: {files: "*.csv"}}  # mine\ntables: [{name: a, source: s}]\n'
+    Path("tablewatch.yaml").write_text(text, encoding="utf-8")
+    assert _run("init", "--add", "--source", "lake") == 0
+    assert _tables() == [("a", "s"), ("lake.a", "lake"), ("c", "lake")]
+    assert 'sources:  # mine\n  s: {files: "*.csv"}\n  lake:' in _text()
+    assert "tables:\n  - {name: a, source: s}\n" in _text()
+
+
+@pytest.mark.usefixtures("here")
+def test_braces_with_comments_are_not_edited(capsys: pytest.CaptureFixture[str]) -> None:
     """The file stays as it is, and the place is named."""
-    text = 'version: 1\nproject: p\nsources: {s: {files: "*.csv"}}\ntables:\n  - {name: a, source: s}\n'
+    text = 'version: 1\nproject: p\nsources: {s: {files: "*.csv"}, # mine\n}\ntables:\n  - {name: a, source: s}\n'
     Path("tablewatch.yaml").write_text(text, encoding="utf-8")
     assert _run("init", "--add", "--source", "lake") == 2
-    assert "line 3: 'sources' is written in brackets or braces" in capsys.readouterr().err
+    assert "line 3: brackets or braces with comments or aliases" in capsys.readouterr().err
     assert _text() == text
-    assert (here / "tablewatch.yaml").is_file()
 
 
 @pytest.mark.usefixtures("here")

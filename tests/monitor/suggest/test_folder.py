@@ -6,7 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from monitor.suggest.folder import Folder, FolderFiles
+from monitor.suggest.folder import Folder, FolderFiles, count_data
+from monitor.suggest.sources import source_locations
 
 
 def _fill(folder: Path, *names: str) -> Folder:
@@ -38,6 +39,18 @@ def test_what_is_one_table_and_what_is_a_table_each(tmp_path: Path, names: list[
     """Parts of a table are one table; what lies beside them neither joins them nor is lost."""
     found = list(_fill(tmp_path / "lake", *names, ".keep").sources())
     assert {one.pattern: one.table for one in found} == patterns
+
+
+def test_of_a_large_folder_only_the_first_names_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found until then is told as at least that, or that there are too many files, with what to do."""
+    _fill(tmp_path, *(f"in/a/{at}/{kind}" for at in range(4) for kind in ("x.csv", "y.txt")))
+    _fill(tmp_path, *(f"in/c/{at}/y.txt" for at in range(4)))
+    assert count_data(tmp_path / "in" / "a") == (4, "0/x.csv", True)
+    monkeypatch.setattr("monitor.suggest.folder._MOST_NAMES", 6)
+    assert count_data(tmp_path / "in" / "a") == (1, "0/x.csv", False)
+    of_data, of_others = source_locations(None, tmp_path, tmp_path).not_searched
+    assert of_data.startswith("in/a: at least 1 file of data, such as a/0/x.csv, below the folders")
+    assert of_others == "in/c: too many files to look at all of them; add it by --source and a glob if there is data"
 
 
 def test_a_folder_goes_before_its_patterns(tmp_path: Path) -> None:

@@ -290,10 +290,10 @@ def test_proposals_are_written_behind_the_checks_that_are_there(here: Path, caps
 
 
 def test_a_file_that_cannot_be_edited_is_left_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Checks in brackets are not rewritten: the command leaves with 2 and says the line."""
+    """Braces with a comment are not rewritten: the command leaves with 2 and says the line."""
     _shop(here / "shop.db", datetime.now(UTC), faults=False)
     text = "version: 1\nproject: p\nsources:\n  shop: {url: 'sqlite:///shop.db'}\ntables:\n"
-    text += "  - {name: raw_orders, source: shop}\n"
+    text += "  - {name: raw_orders,  # of the shop\n     source: shop}\n"
     (here / "tablewatch.yaml").write_text(text, encoding="utf-8")
     code, result = _command(capsys, "suggest", "raw_orders", "--write")
     assert (code, result["ok"]) == (2, False)

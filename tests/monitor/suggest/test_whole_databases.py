@@ -176,6 +176,11 @@ def test_every_type_of_postgresql(
         connection.execute(f"INSERT INTO odd SELECT g, {values} FROM generate_series(1, 40) g")
         connection.execute("INSERT INTO odd (id) VALUES (41)")
         connection.execute("CREATE TABLE plain (id int PRIMARY KEY); INSERT INTO plain VALUES (1)")
+        connection.execute(
+            "CREATE TABLE open_ended (id int PRIMARY KEY, valid_to timestamptz, day date); INSERT INTO open_ended "
+            "SELECT g, now() - g * interval '1 hour', current_date - g FROM generate_series(1, 99) g; "
+            "INSERT INTO open_ended VALUES (0, 'infinity', 'infinity'), (-1, '-infinity', '4713-01-01 BC')"
+        )
     monkeypatch.setenv("POSTGRES_PASSWORD", str(urlsplit(postgres_url).password))
     database = urlsplit(postgres_url).path[1:]
     monkeypatch.setenv(f"{database.upper()}_PASSWORD", str(urlsplit(postgres_url).password))
@@ -200,6 +205,10 @@ def test_every_type_of_mariadb(
         columns = ", ".join(f"c{at} {kind}" for at, kind in enumerate(MARIADB_TYPES))
         cursor.execute(f"CREATE TABLE odd (id int PRIMARY KEY, {columns})")
         cursor.execute("INSERT INTO odd (id) SELECT seq FROM seq_1_to_40")
+        cursor.execute("SET sql_mode = ''")
+        cursor.execute("CREATE TABLE zero_dates (id int PRIMARY KEY, d date, dt datetime)")
+        cursor.execute("INSERT INTO zero_dates SELECT seq, '0000-00-00', '0000-00-00' FROM seq_1_to_30")
+        cursor.execute("INSERT INTO zero_dates VALUES (31, '2026-11-00', '2026-11-20'), (32, '2026-11-20', now())")
         cursor.execute("UPDATE odd SET c9 = ST_GeomFromText('POINT(1 1)'), c20 = 2001 WHERE id < 9")
     connection.close()
     monkeypatch.setenv("EVERY_TYPE_PASSWORD", str(place.password))
@@ -224,6 +233,15 @@ def test_every_word_that_sqlite_takes_for_a_type(capsys: pytest.CaptureFixture[s
         connection.executemany("INSERT INTO odd (id, c1) VALUES (?, 1)", [(number,) for number in range(40)])
     connection.close()
     assert _schema_of(_passes(capsys, "sqlite:///odd.db")["odd"])["c2"] == "foo"
+
+
+def test_a_dollar_sign_in_names_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """A column `${HOME}` is written, as a key and in lists, so that its checks find it, and nothing is filled in."""
+    with sqlite3.connect("odd.db") as connection:
+        connection.execute('CREATE TABLE "$t" ("$id" INTEGER PRIMARY KEY, "${HOME}" TEXT, "$$" INTEGER)')
+        connection.executemany('INSERT INTO "$t" VALUES (?, ?, ?)', [(at, "x", at) for at in range(40)])
+    connection.close()
+    assert list(_schema_of(_passes(capsys, "sqlite:///odd.db")["$t"])) == ["$id", "${HOME}", "$$"]
 
 
 def test_every_table_is_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,18 +39,44 @@ def test_nothing_else_changes(layout: str, others: str, ending: str) -> None:
     assert added.count(ending) == added.count("\n")
 
 
+_FLOW = {
+    "checks": "  - name: orders\n    checks: [{type: a}, {type: b, max: 2}]  # why\n",
+    "checks, on lines": "  - name: orders\n    checks: [\n      {type: a},\n      {type: b, max: 2},\n    ]  # why\n",
+    "table": "  - {name: orders, checks: [{type: a}, {type: b, max: 2}]}  # why\n",
+    "table, on lines": "  - {name: orders,\n     checks: [{type: a}, {type: b,\n       max: 2}]}  # why\n",
+    "tables": "  [{name: first}, {name: orders, checks: [{type: a}, {type: b, max: 2}]}]  # why\n",
+}
+
+
+@pytest.mark.parametrize("layout", _FLOW)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_brackets_and_braces_are_opened(layout: str, ending: str) -> None:
+    """A table and its checks are written one entry per line, each as it was; what is around them stays."""
+    text = f"{_HEAD}{_FLOW[layout]}{_LAST}".replace("\n", ending)
+    added = append_checks(text, "orders", _NEW, _CHECKS)
+    (orders,) = (table for table in plain_data(read_yaml(added, "x")[0])["tables"] if table["name"] == "orders")
+    assert orders["checks"] == [{"type": "a"}, {"type": "b", "max": 2}, *_CHECKS]
+    assert added.startswith("version: 1   # kept")
+    assert added.endswith(f"# the end{ending}")
+    assert "- {type: a}" in added
+    assert "# why" in added
+    assert added.count(ending) == added.count("\n")
+
+
 @pytest.mark.parametrize(
     "section",
     [
-        "  - name: orders\n    checks: [{type: a}]\n",
-        "  - {name: orders, checks: []}\n",
+        "  - name: orders\n    checks: [{type: a},  # why\n      {type: b}]\n",
+        "  - {name: orders,  # why\n     checks: []}\n",
+        "  - {name: orders, checks: &these []}\n  - {name: other, checks: *these}\n",
+        "  - {name: first, checks: &both [{type: a}]}\n  - {name: orders, checks: *both}\n",
         "  - name: first\n    checks: &both\n      - {type: a}\n  - name: orders\n    checks: *both\n",
         '  - name: "${TABLE}"\n    checks:\n      - {type: a}\n',
         "  - name: orders\n    checks: &these\n      - {type: a}\n  - name: other\n    checks: *these\n",
     ],
 )
 def test_what_cannot_be_added_to_is_refused(section: str) -> None:
-    """Brackets, braces, aliases and names that are filled in are refused, with the place."""
+    """Comments in brackets and braces, aliases and names that are filled in are refused, with the place."""
     with pytest.raises(NotEditable, match=r"line \d+|by hand|by a name"):
         append_checks(_HEAD + section, "orders", _NEW, _CHECKS)
 

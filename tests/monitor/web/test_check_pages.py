@@ -18,6 +18,7 @@ from monitor.summaries.check_numbers import CheckNumber
 from monitor.terminal.localizer import Localizer
 from monitor.web.pictures import HISTORY_HEIGHT, history_picture
 from monitor.web.views.checks import CheckPage, CheckPoint
+from store import IncidentFilter, WebRole
 from tests.monitor.shop import build_shop
 from tests.monitor.web.site import Site
 
@@ -112,6 +113,59 @@ def test_the_cost_of_a_check_names_seconds_and_rows(site: Site) -> None:
     assert ran["seconds"] > 0
     assert ran["rows"] == 2
     assert all(line["rows"] is None for name, line in lines.items() if not name.startswith("orders"))
+
+
+@pytest.mark.parametrize("role", list(WebRole))
+def test_who_may_read_pages_may_read_the_select_of_a_check(tmp_path: Path, role: WebRole) -> None:
+    """All roles but `ask`, which sees no page: it holds what `/configuration` shows them, and no value of the table."""
+    shop = build_shop(tmp_path, "      - {type: range, column: amount, max: 6, id: r}\n")
+    with shop.project().open_store() as store:
+        site = Site(shop.project(), store, shop.clock)
+        run_checks(site.project, select(["orders"], site.project.config), store=store)
+        browser = site.signed_in(role, owners=("nobody",)) if role is WebRole.OWNER else site.signed_in(role)
+        places = [f"{api}/{of}?sql=true" for api in ("", "/api/v1") for of in ("incidents/1", "checks/orders.r")]
+        for place in [place if place.startswith("/api") else place.replace("?", ".json?") for place in places]:
+            answer = browser.get(place)
+            if role is WebRole.ASK:
+                assert answer.status_code == 403
+            else:
+                assert "6" in answer.json()["violations"]["sql"]
+
+
+def test_the_list_of_checks_counts_incidents_of_every_kind_and_length(tmp_path: Path) -> None:
+    """Open for no time yet, open, of disclosure, reopened (once), resolved; not false positives."""
+    more = "      - {type: range, column: amount, max: 6, id: r}\n"
+    shop = build_shop(tmp_path, more + "      - {type: k_anonymity, quasi_identifiers: [customer], k: 5, id: k}\n")
+    with shop.project().open_store() as store:
+        site = Site(shop.project(), store, shop.clock)
+
+        def listed() -> dict[str, tuple[int, float, int]]:
+            checks = site.signed_in().get("/checks.json").json()["checks"]
+            return {
+                line["check_id"][7:]: (line["incidents"], line["found_h"], line["false_positives"])
+                for line in checks
+                if line["check_id"] in {"orders.r", "orders.k"}
+            }
+
+        run_checks(site.project, select(["orders"], site.project.config), store=store)
+        assert listed() == {"r": (1, 0.0, 0), "k": (1, 0.0, 0)}
+        site.clock.advance(timedelta(hours=1))
+        assert listed() == {"r": (1, 1.0, 0), "k": (1, 0.0, 0)}
+        with store.reading() as tx:
+            numbers = {item.check_id: item.id for item in tx.incidents.matching(IncidentFilter())}
+        browser = site.signed_in()
+
+        def act(verb: str, **words: str) -> None:
+            assert browser.post(f"/incidents/{numbers['orders.r']}/{verb}", data=words).status_code == 303
+
+        act("resolve", resolution="fixed", force="true")
+        site.clock.advance(timedelta(hours=1))
+        act("reopen")
+        site.clock.advance(timedelta(hours=1))
+        assert listed() == {"r": (1, 2.0, 0), "k": (1, 0.0, 0)}
+        act("resolve", resolution="false-positive", force="true")
+        site.clock.advance(timedelta(hours=1))
+        assert listed() == {"r": (0, 0.0, 1), "k": (1, 0.0, 0)}
 
 
 def test_the_page_of_a_table_has_what_its_runs_cost(site: Site) -> None:
