@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from sources import delta_tables
 
 DATABASES: Final[Mapping[str, str]] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
-_DATA: Final = (".parquet", ".csv")
+_DATA: Final = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _LIBRARIES: Final = frozenset({"node_modules", "site-packages"})
 
 

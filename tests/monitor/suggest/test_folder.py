@@ -29,6 +29,8 @@ def _fill(folder: Path, *names: str) -> Folder:
         (["dt=1/a.csv", "[x]=1/a.csv", "z.md"], {"[[]x]=*/**/*.csv": "lake", "dt=*/**/*.csv": "lake"}),
         (["dt=1/a.csv", "dt=2/a.parquet"], {"dt=*/**/*.csv": "lake", "dt=*/**/*.parquet": "lake"}),
         (["part-0.csv", "customers.csv"], {"*.csv": None}),
+        (["a.csv.gz", "b.tsv", "c.tsv.gz", "d.json"], {"*.csv.gz": None, "*.tsv": None, "*.tsv.gz": None}),
+        (["dt=1/a.csv.gz", "dt=2/a.csv.gz"], {"**/*.csv.gz": "lake"}),
         (["Orders.csv", "orders.csv", "we[ir]d.csv", "Orders.parquet"],
          {"Orders.csv": None, "orders.csv": None, "we[[]ir]d.csv": None, "*.parquet": None}),
         (["dt=1/notes.txt", "x.csv/", "a=b.txt"], {}),
