@@ -120,7 +120,7 @@ def _further_down(contents: Folder, place: Path) -> Iterator[str]:
             files = files if is_whole else f"at least {files}"
             yield f"{place / name}: {files}, below the folders that are searched; {_ADD} {quote(str(place / name))}"
         elif not is_whole:
-            yield f"{place / name}: too many files to look at all of them; {_ADD} and a glob if there is data"
+            yield f"{place / name}: too many files to search them all; {_ADD} and a glob if there is data"
 
 
 def _together(lakes: Sequence[FolderFiles]) -> Sequence[FolderFiles]:
