@@ -52,7 +52,7 @@ def test_of_a_large_folder_only_the_first_names_are_looked_at(tmp_path: Path, mo
     assert count_data(tmp_path / "in" / "a") == (1, "0/x.csv", False)
     of_data, of_others = source_locations(None, tmp_path, tmp_path).not_searched
     assert of_data.startswith("in/a: at least 1 file of data, such as a/0/x.csv, below the folders")
-    assert of_others == "in/c: too many files to look at all of them; add it by --source and a glob if there is data"
+    assert of_others == "in/c: too many files to search them all; add it by --source and a glob if there is data"
 
 
 def test_a_folder_goes_before_its_patterns(tmp_path: Path) -> None:
