@@ -201,6 +201,10 @@ def in_flow(value: Any) -> str:
     return _in_flow(value) if isinstance(value, str) else str(value)
 
 
+_NOT_IN_YAML: Final = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
+"""What stands in a JSON text as it is, and not, or as the end of a line, in a YAML text in double quotes."""
+
+
 def _in_flow(text: str, *, is_key: bool = False) -> str:
     """Write a text; in a key nothing is filled in, so that a dollar sign is itself."""
     if re.fullmatch(r"[1-9][0-9]*[smhd]", text):  # a length of time
@@ -217,6 +221,5 @@ def _scalar(text: str, *, template: bool = False) -> str:
 
 
 def _quoted(text: str, *, template: bool = False) -> str:
-    return json.dumps(  # a JSON text is a YAML text in double quotes
-        text if template else text.replace("$", "$$"), ensure_ascii=False
-    )
+    quoted = json.dumps(text if template else text.replace("$", "$$"), ensure_ascii=False)
+    return _NOT_IN_YAML.sub(lambda sign: f"\\u{ord(sign[0]):04x}", quoted)

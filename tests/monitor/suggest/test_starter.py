@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from monitor.clock import SystemClock
@@ -159,7 +159,8 @@ def test_a_table_whose_name_has_control_characters_keeps_it_in_its_source_alone(
     assert (table.name, table.table) == ("or ders", "or\tders")
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters="\ufeff")))
+@given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"))))
+@example("\ufffe\u2028 \ufeff")
 def test_any_name_is_written_so_that_it_is_read_back(name: str) -> None:
     """Names with quotes, dollars, colons or words like NO come back as they were."""
     tree, problems = read_yaml(f"a: {_scalar(name)}\nb: {{c: {_in_flow(name)}}}\n", "t.yaml")
