@@ -8,6 +8,7 @@ from monitor.verbs.verb import Acting, Body, Line, Name, Nothing, Number, Time, 
 from monitor.verbs.words import EventWord
 
 if TYPE_CHECKING:
+    from monitor.terminal.problem import Stop
     from store import LoggedEvent
 
 
@@ -30,23 +31,56 @@ class EventBody(Body):
 
 
 def _add(acting: Acting, _: Nothing, body: EventBody) -> "tuple[LoggedEvent, bool]":
-    from monitor.triage.logged_events import EventForm, check_event, log_event
-    from store import LoggedEventKind
+    from monitor.terminal.problem import ExitCode, Stop, unknown_name
+    from monitor.triage.create import unknown_table
+    from store import LoggedEvent, LoggedEventKind
 
-    project = acting.project
-    at = acting.times(project.clock.now()).moment("at", body.at)
-    form = EventForm(LoggedEventKind(body.kind), body.note, at, body.table, body.source)
-    check_event(project, form)
-    tables = [table.name for table in project.config.tables if body.source in {None, table.source}]
-    for table in tables if body.table is None else [body.table]:
-        acting.check_table(table)
-    return log_event(project, acting.store, form, actor=acting.actor)
+    config = acting.project.config
+    if body.table is not None and body.source is not None:
+        raise _refused("an event is of a table or of a source, not of both")
+    if body.table is not None and (problem := unknown_table(body.table, config)) is not None:
+        raise Stop(ExitCode.USAGE, problem)
+    if body.source is not None and body.source not in config.sources:
+        raise Stop(ExitCode.USAGE, unknown_name("source", body.source, config.sources))
+    _check_tables(acting, body.table, body.source)
+    with acting.store.writing() as tx:
+        now = tx.schedule.clock(acting.project.clock.now())
+        at = acting.times(now).moment("at", body.at) or now
+        if at > now:
+            raise _refused("an event has happened: its time is in the future")
+        kind = LoggedEventKind(body.kind)
+        return tx.logged_events.add(LoggedEvent(kind, at, body.table, body.source, body.note, acting.actor, now))
 
 
 def _remove(acting: Acting, target: EventNumber, _: Body) -> "LoggedEvent":
-    from monitor.triage.logged_events import remove_event
+    from monitor.terminal.problem import ExitCode, Problem, Stop
+    from store import NotRecorded
 
-    return remove_event(acting.project, acting.store, target.id, actor=acting.actor)
+    try:
+        with acting.store.writing() as tx:
+            event = tx.logged_events.get(target.id)
+            _check_tables(acting, event.table, event.source)
+            now = tx.schedule.clock(acting.project.clock.now())
+            return tx.logged_events.remove(target.id, actor=acting.actor, recorded_at=now)
+    except NotRecorded as error:
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("event.not_found", str(error))) from None
+
+
+def _check_tables(acting: Acting, table: str | None, source: str | None) -> None:
+    """Check that the actor may act on each table that an event is about.
+
+    Raises:
+        Stop: the actor may not.
+    """
+    tables = [item.name for item in acting.project.config.tables if source in {None, item.source}]
+    for name in tables if table is None else [table]:
+        acting.check_table(name)
+
+
+def _refused(message: str) -> "Stop":
+    from monitor.terminal.problem import ExitCode, Problem, Stop
+
+    return Stop(ExitCode.USAGE, Problem("event.refused", message))
 
 
 ADD: Final = Verb(

@@ -81,8 +81,11 @@ def _check_tables(acting: Acting, scope: "Scope", name: str | None) -> None:
     """
     from store import Scope
 
+    if scope is Scope.TABLE:
+        acting.check_table(str(name))  # also one that left the configuration
+        return
     for table in acting.project.config.tables:
-        if scope is Scope.ALL or name == (table.name if scope is Scope.TABLE else table.domain):
+        if scope is Scope.ALL or name == table.domain:
             acting.check_table(table.name)
 
 

@@ -11,7 +11,7 @@ from monitor.cli import load_command
 from monitor.verbs import event, incident, release, silence
 from monitor.web.mcp_server import TOOLS
 from monitor.web.routes import routes
-from store import WebRole
+from store import Scope, WebRole
 from tests.monitor.web.site import Site
 
 GROUPS = {
@@ -99,3 +99,25 @@ def test_an_owner_silences_their_own_tables(site: Site):
     assert owner.post(f"/api/v1/silences/{other}/end").status_code == 403
     site.clock.advance(timedelta(hours=3))
     assert owner.get("/api/v1/silences").json()["silences"] == []
+
+
+def test_an_owner_removes_events_of_their_own_tables(site: Site):
+    """Neither those of others, nor one about all tables; what is refused stays."""
+    owner, admin = site.signed_in(WebRole.OWNER, owners=("desk",)), site.signed_in()
+    made = [
+        admin.post("/api/v1/events", json={"kind": "deploy", "note": "v2", **scope}).json()["id"]
+        for scope in ({"table": "orders"}, {"table": "refunds"}, {})
+    ]
+    assert [owner.post(f"/api/v1/events/{number}/remove").status_code for number in made] == [200, 403, 403]
+    assert [admin.post(f"/api/v1/events/{number}/remove").status_code for number in made] == [404, 200, 200]
+
+
+def test_an_owner_ends_no_silence_of_a_table_that_left(site: Site):
+    """A table that is not configured has no owner."""
+    now = site.clock.now()
+    with site.store.writing() as tx:
+        silence = tx.silences.add(
+            scope=Scope.TABLE, name="gone", starts_at=now, until=now + timedelta(hours=1), reason="x", by="mia"
+        )
+    assert site.signed_in(WebRole.OWNER, owners=("desk",)).post(f"/silences/{silence.id}/end").status_code == 403
+    assert site.signed_in().post(f"/silences/{silence.id}/end").status_code == 303
