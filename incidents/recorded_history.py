@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from checks.classes.arrays import np
-from incidents._measure import Bools
 from incidents._model import AGENT, Episode, Incident, Resolution, to_us
 from incidents.events import Event, Merged, Opened, Reopened, Resolved, apply
 from incidents.lifecycle import WITHOUT_ROWS
@@ -40,21 +39,21 @@ class RecordedHistory:
         taken = [event for event in every if event.recorded_at < begin or not _is_decided(event)]
         return sorted(taken, key=lambda event: event.recorded_at)
 
-    def was_open(self, ended: Ints) -> Bools:
-        """Return for ends of runs whether an incident of the check was open until then."""
-        lasted = np.zeros(ended.size, dtype=np.bool_)
-        for events in self.events.values():
+    def open_at(self, ended: Ints) -> Ints:
+        """Return for ends of runs the number of the incident of the check that was open until then, 0 for none."""
+        numbers = np.zeros(ended.size, dtype=np.int64)
+        for number, events in self.events.items():
             begun: int | None = None
             for event in events:
                 at = to_us(event.recorded_at)
                 if isinstance(event.change, Opened | Reopened):
                     begun = at
                 elif isinstance(event.change, Resolved | Merged) and begun is not None:
-                    lasted |= (ended > begun) & (ended <= at)
+                    numbers[(ended > begun) & (ended <= at)] = number
                     begun = None
             if begun is not None:
-                lasted |= ended > begun
-        return lasted
+                numbers[ended > begun] = number
+        return numbers
 
     def ends(self) -> Iterator[tuple[int, int]]:
         """Yield since when results passed that ended an incident, and when that was recorded (microseconds)."""

@@ -3,7 +3,7 @@
 What was decided on for the others (the rest) was not stored, but follows from what was: so many segments failed in a
 run, and those that were followed have results of their own. A segment without a result in a run had no rows then, which
 counts while its incident lasts, or was left out since as many others were followed as may be: those that are listed,
-and of those whose incidents last the first by name. Where it may have been either, the recorded end decides.
+and of those with open incidents the oldest incidents. Where it may have been either, the recorded end decides.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -87,14 +87,14 @@ def segment_tracks(
     names = dict.fromkeys(series for run in runs for series in run.followed)
     steady = {series for series in names if by.values and all(series in runs[place].followed for place in places)}
     ended = np.array([run.ended for run in runs], dtype=np.int64)
-    lasting = {series: histories.get(series, RecordedHistory()).was_open(ended) for series in names}
+    lasting = {series: histories.get(series, RecordedHistory()).open_at(ended) for series in names}
     follower = _Follower(by.most, steady, lasting)
     tracks = {}
     for series in names:
         first = next(place for place in places if series in runs[place].followed)
         codes = {place: follower.code(runs[place], series, place) for place in places}
         codes = {place: code for place, code in codes.items() if place >= first or code == ABSENT}
-        own = _places_in_order(series, runs, codes, lasting=lasting[series], latest=int(latest[first]))
+        own = _places_in_order(series, runs, codes, lasting=lasting[series] > 0, latest=int(latest[first]))
         rows = [(runs[place].at, runs[place].ended, codes[place]) for place in own]
         decided = _decided(rows, histories.get(series, RecordedHistory()), resolve_after)
         tracks[series] = SegmentTrack(_track(decided), good[first])
@@ -103,11 +103,14 @@ def segment_tracks(
 
 @dataclass(frozen=True, slots=True)
 class _Follower:
-    """Which segments come before which: `steady` came back in each run, as listed ones do."""
+    """Which segments come before which.
+
+    `steady` came back in each run, as listed ones do; `lasting` has the numbers of the open incidents at each run.
+    """
 
     most: int
     steady: Collection[str]
-    lasting: Mapping[str, Bools]
+    lasting: Mapping[str, Ints]
 
     def code(self, run: SegmentedRun, series: str, place: int) -> int:
         """Return what a segment came to in a run."""
@@ -117,9 +120,9 @@ class _Follower:
             return UNKNOWN
         if len(run.followed) < self.most or run.segments == len(run.followed):
             return ABSENT
-        if not self.lasting[series][place]:
+        if not (own := self.lasting[series][place]):
             return UNKNOWN
-        before = (other in self.steady or (other < series and self.lasting[other][place]) for other in run.followed)
+        before = (other in self.steady or 0 < self.lasting[other][place] < own for other in run.followed)
         return _EITHER if all(before) else ABSENT
 
 

@@ -99,7 +99,7 @@ class _KnownState:
     @classmethod
     def of(cls, recorded: ResultTrack, history: RecordedHistory, policy: Policy) -> "_KnownState":
         is_good = recorded.status <= (PASSED if policy.warn_opens else WARNED)
-        is_good &= (recorded.status != ABSENT) | history.was_open(recorded.ended)
+        is_good &= (recorded.status != ABSENT) | (history.open_at(recorded.ended) > 0)
         places = np.arange(recorded.at.size, dtype=np.int64)
         good = np.maximum.accumulate(np.where(is_good, places, -1))
         onsets: dict[int, list[tuple[int, Onset]]] = {}

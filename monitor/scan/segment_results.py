@@ -2,8 +2,8 @@
 
 At most `by.most` segments of a check are followed: they have measurements, incidents and baselines of their own, kept
 under their series, `orders.not-null[3f9a01c2d4e5]`. First come those that the configuration lists, then those with an
-open incident, then, where a check compares with its past, those followed before and the largest, then those that fail.
-All others are judged too, and summed up in one outcome of the check itself, the `rest`.
+open incident, the oldest incident first, then, where a check compares with its past, those followed before and the
+largest, then those that fail. All others are judged too, and summed up in one outcome of the check itself, the `rest`.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _tracked(
 ) -> Sequence[str]:
     """Return the series of the segments that are decided on one by one."""
 
-    def rank(name: str) -> int:
+    def rank(name: str) -> tuple[int, int]:
         segment, outcome = outcomes[name]
         reasons = (
             segment.is_listed,
@@ -178,10 +178,11 @@ def _tracked(
             outcome.status is Status.FAIL,
             name in memory.watches,
         )
-        return next((place for place, holds in enumerate(reasons) if holds), len(reasons))
+        place = next((place for place, holds in enumerate(reasons) if holds), len(reasons))
+        return place, lasting[name].id if place == 1 else 0
 
     ranked = sorted(((rank(name), name) for name in outcomes), key=lambda pair: pair[0])
-    return [name for place, name in ranked if place < 5][:most]
+    return [name for (place, _), name in ranked if place < 5][:most]
 
 
 def _gone(result: CheckResult, name: str, incident: Incident, *, is_cut: bool) -> CheckResult:

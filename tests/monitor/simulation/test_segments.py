@@ -94,8 +94,6 @@ def runs_at_once():
         (1, 0, {"aa": "P", "bb": "P", "cc": "-", "dd": "F"}),
         (1, 0, {"aa": "P", "dd": "P", "cc": "P", "bb": "P"}),
     ],
-).xfail(
-    raises=AssertionError, reason="found on 2026-11-30: one of two incidents of segments beyond the most is not there"
 )
 @example(1, 1, 4, [(12, 29, {"aa": "F", "bb": "P"}), (-10, 60, {"aa": "P"}), (42, 29, {"aa": "P", "bb": "F"})])
 @example(2, 2, 4, [(0, 69, {"aa": "F", "dd": "F"}), (72, 4, {"aa": "F"}), (-14, 26, {"aa": "P", "dd": "F"})])
