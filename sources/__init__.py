@@ -19,7 +19,7 @@ from sources._contract import (
 )
 from sources._deadline import reporting_stuck
 from sources._extras import MissingExtra, import_extra, require_extra
-from sources._file_tables import delta_tables, table_files
+from sources._file_tables import delta_tables, remedy_of, table_files, why_no_file
 from sources._identity import is_same_table, table_identity
 from sources._names import did_you_mean, is_misspelling, nearest
 from sources._open import dialect_of, one_connection, open_source
@@ -60,8 +60,10 @@ __all__ = [
     "one_connection",
     "open_source",
     "path_in_url",
+    "remedy_of",
     "reporting_stuck",
     "require_extra",
     "table_files",
     "table_identity",
+    "why_no_file",
 ]

@@ -40,12 +40,16 @@ PIECE: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A table in an engine's catalogue. `bare`: it needs no schema before its name."""
+    """A table in an engine's catalogue.
+
+    `bare`: it needs no schema before its name. `listed`: it is found by its name only if not, such as a partition.
+    """
 
     catalog: str
     schema: str
     table: str
     bare: bool
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ class EngineSource(ABC):
 
     def tables(self) -> Sequence[str]:
         """Return the tables; those that need a schema before their name as `schema.table`."""
-        return sorted(entry.table if entry.bare else f"{entry.schema}.{entry.table}" for entry in self._catalogue())
+        listed = (entry for entry in self._catalogue() if entry.listed)
+        return sorted(entry.table if entry.bare else f"{entry.schema}.{entry.table}" for entry in listed)
 
     def table(self, name: str) -> ir.Table:
         """Return a table as an expression; a dotted name is tried whole first, then as `schema.table`."""

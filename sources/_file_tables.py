@@ -43,7 +43,25 @@ def with_file_times(view: str, rows: str, times: FileTimes) -> str:
 
 _CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET: Final = (".parquet",)
+_UNREAD: Final[Mapping[tuple[str, ...], str]] = {
+    (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers"): "export each sheet as CSV",
+    (".jsonl", ".ndjson", ".json", ".geojson", ".jsonl.gz", ".ndjson.gz", ".json.gz"): "write it as Parquet or CSV",
+    (".pq", ".parq", ".parquet.gz", ".orc", ".avro", ".arrow", ".feather"): "write it as .parquet",
+    (".sas7bdat", ".xpt", ".dta", ".sav", ".rds", ".rdata", ".pkl", ".h5", ".mdb", ".accdb"): "export it as CSV",
+    (".psv", ".tab", ".dat", ".txt"): "if it is a table, name it .csv",
+    (".zip", ".7z", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".gz"): "if it holds tables, unpack it",
+    (".db3", ".s3db", ".sl3", ".ddb"): "if it is a database, add it by --source sqlite:///FILE or duckdb:///FILE",
+}
+"""Endings of files that may hold data and are not read, and what makes tables of them."""
 DELTA_LOG: Final = "_delta_log"
+
+
+def remedy_of(name: str) -> str | None:
+    """Return what makes a table of a file that is not read; None for a file that is, or that holds no data."""
+    name = name.lower()
+    if name.endswith((*_CSV, *PARQUET)):
+        return None
+    return next((remedy for endings, remedy in _UNREAD.items() if name.endswith(endings)), None)
 
 
 def files_by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
@@ -54,10 +72,7 @@ def files_by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
     """
     results = find_files(spec)
     if not results:
-        current_text = ", ".join((*_CSV, *PARQUET))
-        raise Unreachable(
-            f"source '{spec.name}': no file matches '{spec.files}'; expected files ending in {current_text}"
-        )
+        raise Unreachable(f"source '{spec.name}': {why_no_file(spec)}")
     if spec.table is not None:
         if spec.file_times is not None:  # a link has the name of the file that it leads to, too
             names = {name for path in results for name in (path.name, Path(realpath(path)).name)}
@@ -87,6 +102,15 @@ def find_files(spec: SourceSpec) -> Sequence[Path]:
         for match in _matches(spec.base, pattern)
         if endings_of(match) and not _beside_data(match, pattern) and (spec.base / match).is_file()
     )
+
+
+def why_no_file(spec: SourceSpec) -> str:
+    """Return that a glob finds no file, or a file that is not read and what makes a table of it."""
+    expected = f"expected files ending in {', '.join((*_CSV, *PARQUET))}"
+    for match in sorted(_matches(spec.base, spec.files or "")):
+        if (remedy := remedy_of(match)) is not None and (spec.base / match).is_file():
+            return f"'{match}' cannot be read; {expected}; {remedy}"
+    return f"no file matches '{spec.files}'; {expected}"
 
 
 def delta_tables(base: Path, place: str) -> Sequence[Path]:

@@ -21,7 +21,8 @@ from sources._mysql_backend import MySqlBackend, table_of
 from sources._spec import login_in_words
 
 _CATALOGUE: Final = """
-SELECT table_schema, table_name, table_schema = DATABASE() FROM information_schema.tables
+SELECT table_schema, table_name, table_schema = DATABASE(), COALESCE(table_schema = DATABASE(), TRUE)
+FROM information_schema.tables
 WHERE table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys') AND table_type <> 'SEQUENCE'
 """
 _ROW_ESTIMATE: Final = (
@@ -101,7 +102,8 @@ class MySql(EngineSource):
             return MySqlBackend.from_connection(self._connection)
 
     def _list(self) -> Iterable[CatalogueEntry]:
-        return (CatalogueEntry("", schema, name, bare=bool(bare)) for schema, name, bare in self._ask(_CATALOGUE).cells)
+        rows = self._ask(_CATALOGUE).cells
+        return (CatalogueEntry("", schema, name, bool(bare), bool(listed)) for schema, name, bare, listed in rows)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         return table_of(self._backend, schema=entry.schema, name=entry.table)

@@ -29,7 +29,7 @@ from sources._spec import login_in_words
 from sources.postgres_columns import table_of
 
 _CATALOGUE: Final = """
-SELECT current_database(), n.nspname, c.relname, pg_table_is_visible(c.oid)
+SELECT current_database(), n.nspname, c.relname, pg_table_is_visible(c.oid), NOT c.relispartition
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
 """

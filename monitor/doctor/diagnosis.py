@@ -227,7 +227,7 @@ def examine_sources(loaded: Loaded) -> Iterator[Finding]:
         tables = [table for table in loaded.config.tables if table.source == name]
         try:
             with open_source(project.source_spec(name)) as source:
-                there = len(source.tables())
+                there = {*source.tables(), *(table.table or table.name for table in tables)}
                 missing = []
                 for table in tables:
                     try:
@@ -239,7 +239,9 @@ def examine_sources(loaded: Loaded) -> Iterator[Finding]:
             continue
         yield from (Finding(subject, FindingStatus.ERROR, message) for message in missing)
         if not missing:
-            yield Finding(subject, FindingStatus.OK, f"holds {count(there, 'table')}, {len(tables)} of them monitored")
+            yield Finding(
+                subject, FindingStatus.OK, f"holds {count(len(there), 'table')}, {len(tables)} of them monitored"
+            )
 
 
 def _python(required: str) -> Finding:

@@ -200,14 +200,13 @@ def _spec(spec: SourceSpec, data: Any, name: str, about: AdHocTable) -> SourceSp
 
 
 def _of_files(spec: SourceSpec, about: AdHocTable) -> SourceSpec:
-    from sources import table_files
+    from sources import table_files, why_no_file
 
     if about.references:
         message = "references go with frames; read the files first, or write a configuration"
         raise ConfigError([Problem("data", message, "references")])
     if not table_files(spec, spec.table or ""):
-        message = f"no file matches '{spec.files}'; expected files ending in .csv, .csv.gz, .tsv, .tsv.gz or .parquet"
-        raise ConfigError([Problem("data", message, "data")])
+        raise ConfigError([Problem("data", why_no_file(spec), "data")])
     return spec
 
 

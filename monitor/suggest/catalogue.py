@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from checks import Outcome
 from monitor.scan.results import run_guarded
-from sources import Source, SourceError, SourceSpec, open_source
+from sources import Source, SourceError, SourceSpec, TableNotFound, open_source
 
 _KEYS: Final[Mapping[str, str]] = {
     "sqlite": (
@@ -76,12 +76,13 @@ _READABLE: Final[Mapping[str, str]] = {
         "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text "
         "ELSE n.nspname || '.' || c.relname END AS tab, a.attname AS col "
         "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-        "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+        "LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
         "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
-        "AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')"
+        "AND coalesce(pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT'), "
+        "pg_catalog.has_table_privilege(c.oid, 'SELECT'))"
     ),
 }
-"""The columns that the account may read, where the catalogue shows what it may not."""
+"""The columns that the account may read, where the catalogue shows what it may not; NULL for a table without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class TableEntry:
 
 
 def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> Sequence[TableEntry]:
-    """Return the tables of a source in the order of their names, or `only` some.
+    """Return the tables of a source in the order of their names, or of `only` some those that are there.
 
     Only the catalogue is read. Tables that the account may not read come with the reason.
 
@@ -118,7 +119,7 @@ def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> 
     with open_source(spec) as source:
         keys, readable = _declared_keys(source), _readable(source)
         references = _declared_references(source, keys)
-        names = [name for name in source.tables() if only is None or name in only]
+        names = source.tables() if only is None else [name for name in sorted(only) if _is_there(source, name)]
         allowed = [name for name in names if readable is None or name in readable]
         refused = [name for name in names if readable is not None and name not in readable]
         right = "expected the right to SELECT, and to use the schema"
@@ -132,6 +133,16 @@ def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> 
                 for name in refused
             ),
         ]
+
+
+def _is_there(source: Source, name: str) -> bool:
+    try:
+        source.table(name)
+    except TableNotFound:
+        return False
+    except SourceError:  # told beside the table
+        return True
+    return True
 
 
 def _declared_keys(source: Source) -> Mapping[str, tuple[str, ...]]:
@@ -171,7 +182,7 @@ def _readable(source: Source) -> Mapping[str, AbstractSet[str]] | None:
         return None
     columns: dict[str, set[str]] = {}
     for row in source.fetch(question):
-        columns.setdefault(row["tab"], set()).add(row["col"])
+        columns.setdefault(row["tab"], set()).update({row["col"]} - {None})
     return columns
 
 

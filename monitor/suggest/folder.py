@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from glob import escape
 from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sources import delta_tables
+from sources import delta_tables, remedy_of
 
 DATABASES: Final[Mapping[str, str]] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
 _DATA: Final = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -31,11 +32,13 @@ class FolderFiles(NamedTuple):
 class Folder:
     """The files and folders of a folder that can be tables.
 
-    Names that begin with `.` or `_`, and libraries, are left out.
+    Names that begin with `.` or `_`, and libraries, are left out, but not files of data that begin with `_`.
+    `parts`: by their ending, the files `part-...` and the `key=value` folders with such files.
     """
 
     path: Path
     names: Sequence[str]
+    parts: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, path: Path) -> "Folder":
@@ -44,17 +47,35 @@ class Folder:
         Raises:
             OSError: it may not be read.
         """
-        return cls(path, sorted(item.name for item in path.iterdir() if not _is_left_out(item.name)))
+        names = sorted(item.name for item in path.iterdir() if not _is_left_out(item.name))
+        parts: dict[str, list[str]] = {}
+        for name in names:
+            for ending in _endings_in(path / name):
+                parts.setdefault(ending, []).append(name)
+        parts.pop("", None)
+        return cls(path, names, parts)
 
     @property
     def databases(self) -> Sequence[str]:
         """Return the files with the extension of a database."""
-        return [name for name in self.names if Path(name).suffix in DATABASES and (self.path / name).is_file()]
+        return [name for name in self.names if is_database(name) and (self.path / name).is_file()]
 
     @property
     def folders(self) -> Sequence[str]:
         """Return the folders that are not partitions of a table."""
         return [name for name in self.names if "=" not in name and (self.path / name).is_dir()]
+
+    @property
+    def unread(self) -> Iterator[str]:
+        """Yield what may hold data and is not read, and what makes tables of it, by remedy."""
+        files: dict[str, list[str]] = {}
+        for name in self.names:
+            remedy = None if is_database(name) else remedy_of(name)
+            if remedy is not None and (self.path / name).is_file():
+                files.setdefault(remedy, []).append(name)
+        for remedy, names in files.items():
+            others = f" and {len(names) - 1:,} such file{'s' * (len(names) > 2)} more" if len(names) > 1 else ""
+            yield f"{names[0]}{others}: not read; {remedy}"
 
     @property
     def is_table(self) -> bool:
@@ -64,11 +85,10 @@ class Folder:
         """
         if delta_tables(self.path, "."):
             return True
-        kinds = {ending for ending in _DATA if any(self._parts(ending))}
         others = [name for name in self.names if "=" not in name and not name.startswith("part-")]
         if not any("=" in name for name in self.names):
-            others = [name for name in others if name.endswith(_DATA) or (self.path / name).is_dir()]
-        return len(kinds) == 1 and not others
+            others = [name for name in others if _ending(name) or (self.path / name).is_dir()]
+        return len(self.parts) == 1 and not others
 
     def sources(self, below: str = "") -> Iterator[FolderFiles]:
         """Yield the sources that the folder's own files are; `below` goes before each pattern, escaped."""
@@ -76,12 +96,12 @@ class Folder:
         if delta_tables(self.path, "."):
             yield FolderFiles(below.rstrip("/") or ".", word, is_delta=True)
             return
-        for ending in _DATA:
-            if self.is_table:
-                if any(self._parts(ending)):
-                    yield FolderFiles(f"{below}**/*{ending}", word, table=word)
-                continue
-            for key in sorted({name.partition("=")[0] for name in self._partitions(ending)}):
+        if self.is_table:
+            yield from (FolderFiles(f"{below}**/*{ending}", word, table=word) for ending in self.parts)
+            return
+        for ending in sorted({*map(_ending, self.names), *self.parts} - {""}, key=_order):
+            partitions = [name for name in self.parts.get(ending, ()) if "=" in name]
+            for key in sorted({name.partition("=")[0] for name in partitions}):
                 yield FolderFiles(f"{below}{escape(key)}=*/**/*{ending}", word, table=word)
             yield from self._each_file(ending, below, word)
 
@@ -94,14 +114,26 @@ class Folder:
         elif names:
             yield FolderFiles(f"{below}*{ending}", word)
 
-    def _parts(self, ending: str) -> Iterator[str]:
-        yield from (name for name in self.names if name.startswith("part-") and name.endswith(ending))
-        yield from self._partitions(ending)
 
-    def _partitions(self, ending: str) -> Iterator[str]:
-        for name in self.names:
-            if "=" in name and (self.path / name).is_dir() and any((self.path / name).rglob(f"*{ending}")):
-                yield name
+def is_database(name: str) -> bool:
+    """Check whether a name has the ending of a database."""
+    return Path(name).suffix.lower() in DATABASES
+
+
+def _ending(name: str) -> str:
+    """Return the ending of a file of data, in its own letters; '' for other names."""
+    return next((name[-len(ending) :] for ending in _DATA if name.lower().endswith(ending)), "")
+
+
+def _order(ending: str) -> tuple[int, str]:
+    return _DATA.index(ending.lower()), ending
+
+
+def _endings_in(part: Path) -> AbstractSet[str]:
+    """Return the endings of the files of data of a part of a table: a file `part-...`, or a folder `key=value`."""
+    if "=" in part.name:
+        return {_ending(item.name) for item in part.rglob("*")}
+    return {_ending(part.name)} if part.name.startswith("part-") else set()
 
 
 _MOST_NAMES: Final = 10_000
@@ -116,7 +148,7 @@ def count_data(path: Path) -> tuple[int, str | None, bool]:
     count, first, names_seen = 0, None, 0
     for place, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not _is_left_out(name))
-        data = sorted(name for name in names if name.endswith((*_DATA, *DATABASES)) and not _is_left_out(name))
+        data = sorted(name for name in names if (_ending(name) or is_database(name)) and not _is_left_out(name))
         count += len(data)
         names_seen += len(folders) + len(names)
         if data and first is None:
@@ -127,4 +159,4 @@ def count_data(path: Path) -> tuple[int, str | None, bool]:
 
 
 def _is_left_out(name: str) -> bool:
-    return name[0] in "._" or name in _LIBRARIES
+    return name[0] == "." or name in _LIBRARIES or (name[0] == "_" and not _ending(name))

@@ -11,7 +11,7 @@ from shlex import quote
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from monitor.suggest.folder import DATABASES, Folder, FolderFiles, count_data
+from monitor.suggest.folder import DATABASES, Folder, FolderFiles, count_data, is_database
 from sources import IcebergCatalog, SourceSpec, delta_tables, is_file, path_in_url
 
 _CATALOGUE: Final = "iceberg+"
@@ -65,7 +65,7 @@ def source_locations(source: str | None, folder: Path, working: Path) -> SourceL
     if re.match("[A-Za-z][A-Za-z0-9+.-]*:", source):
         return SourceLocations((_address(source, folder, working),))
     path = working / source
-    if is_file(path) and path.suffix in DATABASES:
+    if is_file(path) and is_database(path.name):
         return SourceLocations((_database(source, folder, working),))
     with suppress(OSError):  # a name that no file system takes, such as of 256 letters, is no folder
         if path.is_dir():
@@ -96,6 +96,7 @@ def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> S
         except OSError as error:
             left_out.append(f"{place}: it may not be read ({error.strerror})")
             continue
+        not_searched += [str(place / item) for item in contents.unread]
         lakes += [source for source in sources if source.is_delta]
         results += [_files(source, folder, working) for source in sources if not source.is_delta]
         found = [str(place / name) for name in contents.databases if name != _STORE]
@@ -154,7 +155,7 @@ def _files(files: FolderFiles, folder: Path, working: Path) -> SourceLocation:
 
 
 def _database(path: str, folder: Path, working: Path) -> SourceLocation:
-    engine = DATABASES[Path(path).suffix]
+    engine = DATABASES[Path(path).suffix.lower()]
     return _address(f"{engine}:///{path_in_url(path)}", folder, working)
 
 

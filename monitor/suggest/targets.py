@@ -13,7 +13,7 @@ from monitor.suggest.sources import SourceLocation
 from monitor.suggest.starter import table_names
 from monitor.suggest.suggest import OnStep, SourceSuggestions, SuggestionTarget, TableSuggestions, suggest_checks
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from sources import SourceError, SourceSpec, did_you_mean
+from sources import SourceError, SourceSpec, did_you_mean, open_source
 
 
 def suggest_for_catalogues(
@@ -60,13 +60,14 @@ def entries_of(spec: SourceSpec, names: Collection[str]) -> Sequence[TableEntry]
         Stop: one is not there or cannot be read, or the source cannot be.
     """
     try:
-        entries = {entry.name: entry for entry in read_catalogue(spec)}
+        entries = {entry.name: entry for entry in read_catalogue(spec, only=names)}
+        for name in names:
+            if name not in entries:
+                with open_source(spec) as source:
+                    message = f"source '{spec.name}' has no table '{name}'{did_you_mean(name, source.tables())}"
+                raise Stop(ExitCode.NOTHING_SELECTED, Problem("suggest.unknown", message))
     except SourceError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("source.unreachable", str(error))) from None
-    for name in names:
-        if name not in entries:
-            message = f"source '{spec.name}' has no table '{name}'{did_you_mean(name, list(entries))}"
-            raise Stop(ExitCode.NOTHING_SELECTED, Problem("suggest.unknown", message))
     problems = [Problem("source.unreadable", problem) for name in names if (problem := entries[name].problem)]
     if problems:
         raise Stop(ExitCode.NOT_EVALUATED, *problems)

@@ -143,11 +143,21 @@ def test_two_files_of_one_stem_are_an_error(tmp_path: Path, write: Write, other:
         pass
 
 
-@pytest.mark.parametrize("files", ["nothing/*.csv", "*.txt", "notes.txt", ".", ""])
+@pytest.mark.parametrize("files", ["nothing/*.csv", "*.md", "notes.md", ".", ""])
 def test_a_missing_file_is_reported(tmp_path: Path, files: str) -> None:
     """A glob that matches nothing readable is Unreachable, and says what was expected."""
-    (tmp_path / "notes.txt").write_text("id\n1\n")
+    (tmp_path / "notes.md").write_text("id\n1\n")
     expected = "no file matches .*; expected files ending in .csv"
+    with pytest.raises(Unreachable, match=expected), open_source(spec(tmp_path, files)):
+        pass
+
+
+@pytest.mark.parametrize("files", ["*.xlsx", "Q1.XLSX", "*"])
+def test_a_file_of_another_format_is_named_with_its_remedy(tmp_path: Path, files: str) -> None:
+    """A file that is there is not called missing: the error says what makes a table of it."""
+    for name in ("Q1.XLSX", "a.xlsx", "notes.md"):
+        (tmp_path / name).touch()
+    expected = "'(Q1.XLSX|a.xlsx)' cannot be read; expected files ending in .csv.*; export each sheet as CSV"
     with pytest.raises(Unreachable, match=expected), open_source(spec(tmp_path, files)):
         pass
 

@@ -92,6 +92,22 @@ def test_what_may_not_be_read_is_not_there(owner: Any, reader: str) -> None:
             source.fetch("SELECT * FROM salaries")
 
 
+def test_tables_of_the_database_in_the_url_are_listed(mysql_schema: str, owner: Any) -> None:
+    """Those of other databases are found by name; a URL without a database lists all."""
+    server, _, database = mysql_schema.rpartition("/")
+    other = f"{database}_other"
+    owner.query(f"CREATE OR REPLACE DATABASE {other}")
+    owner.query(f"CREATE TABLE {other}.refunds (code INTEGER PRIMARY KEY)")
+    with source_of(mysql_schema) as source:
+        assert source.tables() == ["orders"]
+        assert source.table(f"{other}.refunds").columns == ("code",)
+    [entry] = read_catalogue(SourceSpec("shop", Path(), url=mysql_schema), only=[f"{other}.refunds"])
+    assert entry.key == ("code",)
+    with source_of(server) as source:
+        assert {f"{database}.orders", f"{other}.refunds"} <= set(source.tables())
+    owner.query(f"DROP DATABASE {other}")
+
+
 def test_a_declared_key_is_found_with_the_right_to_select_alone(reader: str) -> None:
     """`init` proposes the key of a table that the account may read."""
     [table] = read_catalogue(SourceSpec("shop", Path(), url=reader))

@@ -208,6 +208,19 @@ def test_names_of_any_kind_and_schema_are_found(postgres_schema: str, owner: Any
             source.table("pg_catalog.pg_authid")
 
 
+def test_a_partitioned_table_stands_for_its_partitions(postgres_schema: str, owner: Any) -> None:
+    """Partitions, and partitions of these, are not listed; their names can be used all the same."""
+    owner.execute(
+        "CREATE TABLE events (id int, day date) PARTITION BY RANGE (day);"
+        "CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');"
+        "CREATE TABLE events_2 PARTITION OF events DEFAULT PARTITION BY LIST (id);"
+        "CREATE TABLE events_2a PARTITION OF events_2 DEFAULT"
+    )
+    with source_of(postgres_schema) as source:
+        assert {name for name in source.tables() if name.startswith("events")} == {"events"}
+        assert source.table("events_2a").columns == ("id", "day")
+
+
 def test_a_value_that_does_not_fit_is_not_printed(postgres_schema: str, owner: Any) -> None:
     """PostgreSQL prints the value it could not convert; our error does not."""
     owner.execute("CREATE TABLE notes AS SELECT 'canary'::text AS note, '12000-01-01'::timestamp AS far")

@@ -152,6 +152,20 @@ def test_data_that_lies_further_down_is_named(here: Path, capsys: pytest.Capture
     assert [one["code"] for one in json.loads(capsys.readouterr().out)["errors"]] == ["init.no_tables"] * 2
 
 
+def test_files_of_other_formats_are_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside what was written, and as the error where nothing was."""
+    (here / "in").mkdir()
+    for name in ("a.xlsx", "in/b.ndjson"):
+        (here / name).touch()
+    assert _run("init") == 0
+    out = capsys.readouterr().out
+    assert "skipped: a.xlsx: not read; export each sheet as CSV\n" in out
+    assert "skipped: in/b.ndjson: not read; write it as Parquet or CSV\n" in out
+    (here / "shop.db").unlink()
+    assert _run("init", "--force", "--format", "json") == 2
+    assert [one["code"] for one in json.loads(capsys.readouterr().out)["errors"]] == ["init.no_tables"] * 2
+
+
 def test_a_folder_of_nothing_that_can_be_read_is_not_evaluated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,9 @@ def _fill(folder: Path, *names: str) -> Folder:
         (["part-0.csv", "customers.csv"], {"*.csv": None}),
         (["a.csv.gz", "b.tsv", "c.tsv.gz", "d.json"], {"*.csv.gz": None, "*.tsv": None, "*.tsv.gz": None}),
         (["dt=1/a.csv.gz", "dt=2/a.csv.gz"], {"**/*.csv.gz": "lake"}),
+        (["A.CSV", "b.csv", "_c.csv", "D.Tsv.GZ"], {"*.CSV": None, "*.csv": None, "*.Tsv.GZ": None}),
+        (["_c.csv"], {"*.csv": None}),
+        (["dt=1/A.CSV", "dt=2/A.CSV"], {"**/*.CSV": "lake"}),
         (["Orders.csv", "orders.csv", "we[ir]d.csv", "Orders.parquet"],
          {"Orders.csv": None, "orders.csv": None, "we[[]ir]d.csv": None, "*.parquet": None}),
         (["dt=1/notes.txt", "x.csv/", "a=b.txt"], {}),
@@ -55,6 +58,20 @@ def test_of_a_large_folder_only_the_first_names_are_looked_at(tmp_path: Path, mo
     assert of_others == "in/c: too many files to search them all; add it by --source and a glob if there is data"
 
 
+def test_files_that_are_not_read_are_named_with_what_to_do(tmp_path: Path) -> None:
+    """One line for each remedy; neither documents and code nor folders are named."""
+    names = ("b.xlsx", "A.XLS", "x.ods", "r.jsonl", "log.txt", "old.parquet.gz", "shop.db3", "backup.zip")
+    folder = _fill(tmp_path, *names, "README.md", "run.py", "d.xlsx/", "shop.db", ".hidden.xlsx", "t.csv")
+    assert sorted(folder.unread) == [
+        "A.XLS and 2 such files more: not read; export each sheet as CSV",
+        "backup.zip: not read; if it holds tables, unpack it",
+        "log.txt: not read; if it is a table, name it .csv",
+        "old.parquet.gz: not read; write it as .parquet",
+        "r.jsonl: not read; write it as Parquet or CSV",
+        "shop.db3: not read; if it is a database, add it by --source sqlite:///FILE or duckdb:///FILE",
+    ]
+
+
 def test_a_folder_goes_before_its_patterns(tmp_path: Path) -> None:
     """Each pattern says where its files lie, in what the caller has escaped."""
     assert list(_fill(tmp_path / "[x]", "a.csv").sources("[[]x]/")) == [FolderFiles("[[]x]/*.csv", "[x]")]
@@ -62,9 +79,9 @@ def test_a_folder_goes_before_its_patterns(tmp_path: Path) -> None:
 
 def test_a_folder_that_ends_like_a_database_is_none(tmp_path: Path) -> None:
     """Only files are databases; a link that leads nowhere is none."""
-    folder = _fill(tmp_path, "old.db/", "new.db")
+    folder = _fill(tmp_path, "old.db/", "new.db", "NEW.DB")
     (tmp_path / "gone.db").symlink_to(tmp_path / "nowhere")
-    assert Folder.of(tmp_path).databases == folder.databases == ["new.db"]
+    assert Folder.of(tmp_path).databases == folder.databases == ["NEW.DB", "new.db"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")

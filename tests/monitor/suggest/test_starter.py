@@ -15,7 +15,7 @@ from monitor.config import Config, load
 from monitor.config._substitute import Substitution
 from monitor.config.yaml_nodes import plain_data, read_yaml
 from monitor.suggest.catalogue import TableEntry, read_catalogue
-from monitor.suggest.sources import SourceNotFound, source_locations
+from monitor.suggest.sources import SourceLocation, SourceNotFound, source_locations
 from monitor.suggest.starter import _in_flow, _scalar, table_names, write_yaml
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
 from monitor.suggest.targets import suggest_for_catalogues
@@ -216,3 +216,32 @@ def test_a_role_that_may_only_select_finds_declared_keys(reader_url: str, tmp_pa
         "expected the right to SELECT, and to use the schema"
         for name in ("salaries", "shut.hidden")
     }
+
+
+@pytest.mark.postgres
+def test_tables_without_columns_and_partitions(postgres_url: str, tmp_path: Path) -> None:
+    """A table or view without columns may be read; what refers to a partitioned table refers to no partition."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(
+            "DROP SCHEMA IF EXISTS parts CASCADE; CREATE SCHEMA parts; SET search_path TO parts;"
+            "CREATE TABLE nothing (); CREATE VIEW rows_only AS SELECT FROM generate_series(1, 9);"
+            "CREATE TABLE events (id int PRIMARY KEY) PARTITION BY RANGE (id);"
+            "CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM (1) TO (9);"
+            "CREATE TABLE visits (id int PRIMARY KEY, event int REFERENCES events)"
+        )
+    spec = SourceSpec("s", tmp_path, url=f"{postgres_url}?options=-c%20search_path%3Dparts")
+    tables = {table.name: table for table in read_catalogue(spec) if "." not in table.name}
+    assert [name for name, table in tables.items() if table.problem is None] == [
+        "events",
+        "nothing",
+        "rows_only",
+        "visits",
+    ]
+    place = SourceLocation("s", {}, spec)
+    entries = list(tables.values())
+    suggested = suggest_for_catalogues([(place, entries)], SystemClock(), lambda _what, _n: None)["s"].tables
+    checks = {table.name: [proposal.check for proposal in table.proposals] for table in suggested}
+    assert checks["rows_only"] == [{"type": "volume", "min": 1}]
+    assert [entry.key for entry in read_catalogue(spec, only=["events_1", "gone"])] == [("id",)]
