@@ -3,7 +3,7 @@
 Events come from the libraries icalendar and recurring-ical-events (the extra `[oncall]`), which know recurrence rules,
 excluded dates, time zones and moved occurrences. Of several current events the one that began last counts, such as
 that of a substitute; of those that began together the shorter one. A person is identified by the address of an
-attendee, else by a name in the summary. An event with a single date (RDATE) that cannot be read is left out.
+attendee, else by a name in the summary. An event that cannot be read costs only itself.
 """
 
 import re
@@ -11,7 +11,7 @@ import unicodedata
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import MAXYEAR, date, datetime, time, timedelta
 from functools import lru_cache
 from math import prod
@@ -45,7 +45,8 @@ _RECURS_WITHIN: Final = 40
 _CYCLE: Final = 400
 _DAY: Final = timedelta(days=1)
 _FOREVER: Final = timedelta(days=36_500)
-_BAD_DATE: Final = "has a single date (RDATE) that cannot be read"
+_MOST_LEFT_OUT: Final = 20
+"""Events that cannot be read: to see that a rule never happens takes a tenth of a second."""
 
 _UNREADABLE: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RuntimeError)
 """What the libraries raise for a file that is no calendar, or that is inconsistent."""
@@ -59,7 +60,7 @@ class _Refused(Exception):
 class OnCallDuty:
     """Who is on call, until when, and through which channel; `problem`: why that is the fallback.
 
-    `fallback`: the channel for messages that cannot be sent to the person.
+    `fallback`: the channel for messages that cannot be sent to the person; `left_out`: why an event of the calendar is.
     """
 
     channel: str
@@ -67,6 +68,7 @@ class OnCallDuty:
     until: datetime | None = None
     problem: str | None = None
     fallback: str | None = None
+    left_out: str | None = None
 
 
 def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
@@ -85,11 +87,17 @@ def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
     except MissingExtra as error:
         return OnCallDuty(settings.fallback, problem=str(error))
     except (_Refused, *_UNREADABLE) as error:
-        unreadable = f"is no calendar that can be read ({type(error).__name__})"
-        why = f"{settings.calendar} {error if isinstance(error, _Refused) else unreadable}"
+        why = f"{settings.calendar} {_reason(error, 'is no calendar')}"
         return OnCallDuty(settings.fallback, problem=why)
-    why = "nobody is on call" if rota.left_out is None else f"{settings.calendar} {rota.left_out}"
-    return duty or OnCallDuty(settings.fallback, problem=why)
+    if rota.left_out is None:
+        return duty or OnCallDuty(settings.fallback, problem="nobody is on call")
+    left_out = f"{settings.calendar} {rota.left_out}"
+    return replace(duty or OnCallDuty(settings.fallback, problem=left_out), left_out=left_out)
+
+
+def _reason(error: Exception, what: str) -> str:
+    """Return why a calendar, or an event of it, is not used: the words of a library may quote it."""
+    return str(error) if isinstance(error, _Refused) else f"{what} that can be read ({type(error).__name__})"
 
 
 @dataclass(slots=True)
@@ -101,21 +109,20 @@ class _Rota:
     left_out: str | None
 
     def between(self, begin: datetime, end: datetime) -> list[Any]:
-        """Return the occurrences in a time; events whose single dates the library cannot compare are left out."""
+        """Return the occurrences in a time; events whose times the library cannot compare are left out."""
         try:
             return list(self.query.between(begin, end))
         except _UNREADABLE:
             self.events = {uid: events for uid, events in self.events.items() if self._is_readable(events, begin, end)}
-            self.left_out = _BAD_DATE
             self.query = _query(event for events in self.events.values() for event in events)
             return list(self.query.between(begin, end))
 
     def _is_readable(self, events: list[Any], begin: datetime, end: datetime) -> bool:
-        if any("RDATE" in event for event in events):
-            try:
-                list(_query(events).between(begin, end))
-            except _UNREADABLE:
-                return False
+        try:
+            list(_query(events).between(begin, end))
+        except _UNREADABLE as error:
+            self.left_out = _reason(error, "has an event without times")
+            return False
         return True
 
 
@@ -135,23 +142,29 @@ def _calendar(file: Path, changed_ns: int, size: int, year: int) -> _Rota:
     text = file.read_bytes().removeprefix(BOM_UTF8)
     _refuse_endless_reading(text)
     events: dict[str, list[Any]] = {}
-    left_out = None
+    left_out: list[str] = []
+    steps = 0.0
     for event in import_extra("icalendar").Calendar.from_ical(text).walk("VEVENT"):
-        if any(name == "RDATE" for name, _ in event.errors):
-            left_out = _BAD_DATE
+        try:
+            _refuse_unclear_times(event)
+            _complete_times(event)
+            steps_of_event = _steps(event, year)
+        except (_Refused, *_UNREADABLE) as error:
+            left_out.append(_reason(error, "has an event without times"))
+            if len(left_out) > _MOST_LEFT_OUT:
+                raise _Refused(f"has more than {_MOST_LEFT_OUT} events that cannot be read") from None
             continue
-        _refuse_unclear_times(event)
-        _complete_times(event)
+        steps += steps_of_event
         events.setdefault(str(event.get("UID", "")), []).append(event)
     every = [event for group in events.values() for event in group]
-    if sum(_steps(event, rule, year) for event in every for rule in _rules(event)) > _MOST_STEPS:
+    if steps > _MOST_STEPS:
         raise _Refused("has rules that recur too often since they began")
     if (
         sum(len(dates.dts) for event in every for name in ("RDATE", "EXDATE") for dates in _listed(event, name))
         > _MOST_DATES
     ):
         raise _Refused(f"has more than {_MOST_DATES:,} single dates")
-    return _Rota(events, _query(every), left_out)
+    return _Rota(events, _query(every), next(iter(left_out), None))
 
 
 def _refuse_endless_reading(text: bytes) -> None:
@@ -173,8 +186,9 @@ def _refuse_unclear_times(event: Any) -> None:
 
     Rules are expanded from the beginning of their event: one by the second would delay all alerts.
     """
-    if any(name in _TIMES for name, _ in event.errors):
-        raise _Refused("has a time or a rule that cannot be read")
+    bad = next((name for name, _ in event.errors if name in _TIMES), None)
+    if bad is not None:
+        raise _Refused(f"has a time or a rule that cannot be read ({bad})")
     for name in ("DTSTART", "DTEND"):
         moment = event.get(name)
         if moment is not None and "TZID" in moment.params and getattr(moment.dt, "tzinfo", None) is None:
@@ -242,12 +256,17 @@ def _complete_times(event: Any) -> None:
         event["DTEND"].dt = start + _FOREVER
 
 
-def _steps(event: Any, rule: Any, year: int) -> float:
-    """Estimate how many times a rule recurs until the end of a year; overlapping times take much longer."""
-    each_day = prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND"))
-    rates = {"HOURLY": _MOST_A_DAY, "WEEKLY": each_day * len(rule.get("BYDAY", [0])) / 7}
+def _steps(event: Any, year: int) -> float:
+    """Estimate how many times an event recurs until the end of a year; overlapping times take much longer."""
     days = (year + 1 - event["DTSTART"].dt.year) * 366 + 12 * _length(event) / _DAY
-    return float(rates.get(rule["FREQ"][0], each_day) * days / rule.get("INTERVAL", [1])[0])
+    steps = 0.0
+    for rule in _rules(event):
+        each_day = prod(len(rule.get(part, [0])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND"))
+        rates = {"HOURLY": _MOST_A_DAY, "WEEKLY": each_day * len(rule.get("BYDAY", [0])) / 7}
+        steps += rates.get(rule["FREQ"][0], each_day) * days / rule.get("INTERVAL", [1])[0]
+    if steps > _MOST_STEPS:
+        raise _Refused("has a rule that recurs too often since it began")
+    return steps
 
 
 def _length(event: Any) -> timedelta:

@@ -34,6 +34,7 @@ class Operation(StrEnum):
     CHECK_QUARANTINED = "check-quarantined"
     CHECK_RELEASED = "check-released"
     ROTA_UNKNOWN = "rota-unknown"
+    ROTA_INCOMPLETE = "rota-incomplete"
     ROTA_KNOWN = "rota-known"
     STATISTIC_HELD = "statistic-held"
     STATISTIC_ANSWERED = "statistic-answered"
@@ -51,6 +52,7 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes repeatedly and is suspended"),
     Operation.CHECK_RELEASED: Message("[tablewatch] check {name} has recovered"),
     Operation.ROTA_UNKNOWN: Message("[tablewatch] who is on call for {name} is not known; its fallback is notified"),
+    Operation.ROTA_INCOMPLETE: Message("[tablewatch] the calendar of {name} has events that are left out"),
     Operation.ROTA_KNOWN: Message("[tablewatch] who is on call for {name} is known again"),
     Operation.STATISTIC_HELD: Message("[tablewatch] scheduled query {name} is not running"),
     Operation.STATISTIC_ANSWERED: Message("[tablewatch] scheduled query {name} is running again"),
@@ -64,6 +66,7 @@ _ADVICE: Final[Mapping[Operation, Message]] = {
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
     Operation.TABLE_LOST: Message("Checks that worked before do not any more, and open no incident until then."),
     Operation.ROTA_UNKNOWN: Message("Run 'tablewatch alert on-call' for who is on call by the calendar."),
+    Operation.ROTA_INCOMPLETE: Message("Who is on call is known from its other events, and may be another person."),
     Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),
     Operation.BUDGET_BURNING: Message("'tablewatch contract show' lists the incidents and what is left of the budget."),
     Operation.CHECK_QUARANTINED: Message("The check does not run on its table until then; it is retried periodically."),

@@ -233,6 +233,7 @@ def on_call(ctx: typer.Context) -> None:
             "until": None if duty.until is None else duty.until.astimezone(UTC).isoformat(),
             "to": duty.channel,
             "problem": duty.problem,
+            "left_out": duty.left_out,
         }
         for name, duty in duties.items()
         if duty is not None
@@ -255,7 +256,7 @@ def _draw_duties(console: "Console", project: "Project", rows: "Sequence[Mapping
             row["person"],
             None if row["until"] is None else format_time(datetime.fromisoformat(row["until"]), zone),
             row["to"],
-            row["problem"],
+            row["problem"] or row["left_out"],
         )
         for row in rows
     ]

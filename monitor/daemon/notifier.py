@@ -83,12 +83,13 @@ class Notifier:
         self._burns.step(project, self._store, self._clock.now())
 
     def _check_rotas(self, project: Project) -> None:
-        """Notify the operators when it is not known who is on call, and when it is again."""
+        """Notify the operators when it is not known who is on call, or an event is left out, and when that ends."""
         for name in project.config.alerts.channels:
             duty = duty_of(project, name, self._clock.now())
-            problem = None if duty is None else duty.problem
-            if problem is not None and self._rota_problems.get(name) != problem:
-                self.notify_operators(project, OperationalEvent(Operation.ROTA_UNKNOWN, name, problem))
+            problem = None if duty is None else duty.problem or duty.left_out
+            if duty is not None and problem is not None and self._rota_problems.get(name) != problem:
+                operation = Operation.ROTA_UNKNOWN if duty.problem else Operation.ROTA_INCOMPLETE
+                self.notify_operators(project, OperationalEvent(operation, name, problem))
             elif problem is None and name in self._rota_problems:
                 self.notify_operators(project, OperationalEvent(Operation.ROTA_KNOWN, name))
             self._rota_problems.pop(name, None)

@@ -205,22 +205,36 @@ def test_a_calendar_that_takes_long_to_read_is_refused(made):
         ("DTSTART:00010105T090000Z\nRRULE:FREQ=HOURLY", "begins before 1970"),
         ("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "a rule that never happens"),
         ("DTSTART;VALUE=DATE:20260105\nRRULE:FREQ=DAILY;BYSETPOS=5", "a rule that never happens"),
-        ("DTSTART:19700105T090000Z\nRRULE:FREQ=HOURLY", "recur too often since they began"),
-        ("DTSTART:20260105T090000Z\nDURATION:P9999D\nRRULE:FREQ=HOURLY", "recur too often since they began"),
+        ("DTSTART:19700105T090000Z\nRRULE:FREQ=HOURLY", "recurs too often since it began"),
+        ("DTSTART:20260105T090000Z\nDURATION:P9999D\nRRULE:FREQ=HOURLY", "recurs too often since it began"),
         ("RECURRENCE-ID;RANGE=THISANDFUTURE:20260105T090000Z\nDTSTART:20260105T090000Z", "in one event (RANGE)"),
-        ("DTSTART:20260105T090000Z\nRRULE:FREQ=OFTEN", "a time or a rule that cannot be read"),
+        ("DTSTART:20260105T090000Z\nRRULE:FREQ=OFTEN", "a time or a rule that cannot be read (RRULE)"),
+        ("RRULE:FREQ=DAILY", "an event without times that can be read (KeyError)"),
+        ("DTSTART:20260105T090000Z\nEXDATE:20261199T090000Z", "a time or a rule that cannot be read (EXDATE)"),
         ("DTSTART;TZID=Mars/Base:20261117T090000\nDURATION:PT12H", "a time in a time zone that is not known"),
         ("DTSTART:20261117T090000Z\nDTEND:20261117T080000Z", "an event that ends before it begins"),
     ],
 )
-def test_times_that_are_doubtful_or_take_for_ever_are_refused(made, lines, problem):
-    """A rule by the second, or without an interval, would hold up all alerts; half a calendar names the wrong one."""
-    event = f"BEGIN:VEVENT\nUID:1\nSUMMARY:Sato\n{lines}\nEND:VEVENT\n"
-    (made.loaded.path.parent / "duty.ics").write_text(_calendar(WEEKS + event), encoding="utf-8")
+def test_an_event_that_is_doubtful_or_takes_for_ever_costs_only_itself(made, lines, problem):
+    """A rule by the second, or without an interval, would hold up all alerts; the other shifts go on, with a note."""
+    event = f"BEGIN:VEVENT\nUID:1\nSUMMARY:mori@example.org\n{lines}\nEND:VEVENT\n"
+    file, now = made.loaded.path.parent / "duty.ics", _berlin(2026, 11, 17, 12).astimezone(UTC)
+    file.write_text(_calendar(WEEKS + event), encoding="utf-8")
+    duty = duty_of(made, "duty", now)
+    assert (duty.channel, duty.person, duty.problem) == ("desk", "Sato", None)
+    assert problem in duty.left_out
+    assert "Mars" not in duty.left_out
+    file.write_text(_calendar(event), encoding="utf-8")
+    alone = duty_of(made, "duty", now)
+    assert (alone.channel, alone.person, alone.problem) == ("audit", None, duty.left_out)
+
+
+def test_a_calendar_of_many_bad_events_is_refused(made):
+    """To search for the next time of rules that never happen takes long."""
+    event = "BEGIN:VEVENT\nDTSTART:20260105T090000Z\nRRULE:FREQ=OFTEN\nEND:VEVENT\n"
+    (made.loaded.path.parent / "duty.ics").write_text(_calendar(WEEKS + event * 21), encoding="utf-8")
     duty = duty_of(made, "duty", _berlin(2026, 11, 17, 12).astimezone(UTC))
-    assert (duty.channel, duty.person) == ("audit", None)
-    assert problem in duty.problem
-    assert "Mars" not in duty.problem
+    assert (duty.channel, duty.problem) == ("audit", "duty.ics has more than 20 events that cannot be read")
 
 
 def _shift(lines, *, uid="1", start="20261117T090000Z", end="20261117T210000Z"):
@@ -286,7 +300,7 @@ def test_a_single_period_lasts_as_long_as_it_says(tmp_path, period, named):
 def test_a_rota_of_one_unreadable_event_says_so(tmp_path):
     """The fallback gets the message with the reason."""
     events = _shift("SUMMARY:Sato\nRDATE:20261199T090000Z")
-    assert _named(tmp_path, events) == "duty.ics has a single date (RDATE) that cannot be read"
+    assert _named(tmp_path, events) == "duty.ics has a time or a rule that cannot be read (RDATE)"
 
 
 @pytest.mark.parametrize(
@@ -437,6 +451,25 @@ def test_operators_hear_once_when_it_is_not_known_and_when_it_is_again(made):
         (Operation.ROTA_UNKNOWN, "duty", "nobody is on call"),
         (Operation.ROTA_KNOWN, "duty", None),
     ]
+
+
+def test_operators_hear_that_an_event_is_left_out(made):
+    """The shift may be of somebody else by an event that cannot be read."""
+    file = made.loaded.path.parent / "duty.ics"
+    event = "BEGIN:VEVENT\nUID:2\nSUMMARY:mori@example.org\nDTSTART:20260105T090000Z\nRRULE:FREQ=OFTEN\nEND:VEVENT\n"
+    with made.open_store() as store:
+        notifier = Notifier(store, made.clock, holder="me")
+        made.clock.advance(_berlin(2026, 11, 20, 13).astimezone(UTC) - made.clock.now())
+        for events in (WEEKS + event, WEEKS + event, WEEKS):
+            file.write_text(_calendar(events), encoding="utf-8")
+            notifier.notify(made)
+            made.clock.advance(timedelta(minutes=2))
+        with store.reading() as tx:
+            messages = [delivery.payload for delivery in tx.deliveries.since(NOW, 99)[::-1]]
+        notifier.finish(made, seconds=0.0)
+    told = [(message["operation"], message["why"]) for message in messages]
+    why = "duty.ics has a time or a rule that cannot be read (RRULE)"
+    assert told == [(Operation.ROTA_INCOMPLETE, why), (Operation.ROTA_KNOWN, None)]
 
 
 @pytest.mark.parametrize(

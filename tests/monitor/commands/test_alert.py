@@ -200,5 +200,6 @@ def test_on_call_shows_who_is_it_until_when(terminal: Terminal) -> None:
     value = terminal.json("alert", "on-call")
     assert value["schema"] == "tablewatch.alert-on-call/1"
     until = f"{terminal.now:%Y-%m-%d}T23:59:00+00:00"
-    assert value["channels"] == [{"channel": "duty", "person": "Sato", "until": until, "to": "a", "problem": None}]
+    duty = {"channel": "duty", "person": "Sato", "until": until, "to": "a", "problem": None, "left_out": None}
+    assert value["channels"] == [duty]
     assert "Sato" in terminal("alert", "on-call").out
