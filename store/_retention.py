@@ -1,7 +1,8 @@
 """Delete rows past their retention, a batch at a time, while the clock is trusted.
 
 The trusted time of a process is the newest time that was recorded before it began, plus the monotonic time since. A
-clock that runs ahead of it by more than a day waits for a person: a wrong clock and a long pause look the same.
+clock that runs ahead of it by more than a day waits for a person: a wrong clock and a long pause look the same. What
+is recorded as trusted never goes on faster than the uptime of the machine while that is known.
 """
 
 from collections.abc import Sequence
@@ -289,8 +290,9 @@ def _prune_batch(connection: Connection, table: Table, *conditions: ColumnElemen
 AHEAD: Final = timedelta(days=1)
 """Nothing is deleted by a clock that is further ahead of the trusted time."""
 _LATE: Final = timedelta(hours=26)
-"""A time that is further ahead is not recorded as trusted. A daily job comes 25 hours after the last one when daylight
-saving time ends, and may be an hour late; it then deletes nothing that once, and does so again the next day."""
+"""How much of a pause that nothing measured is recorded as trusted: between two starts of a machine, or two hosts. A
+daily job comes 25 hours after the last one when daylight saving time ends, and may be an hour late; it then deletes
+nothing that once, and does so again the next day."""
 
 CONFIRM: Final = "if the clock is right, run 'tablewatch doctor --confirm-clock'"
 
@@ -359,6 +361,7 @@ class TrustedTime:
         self._lock = Lock()
         self._recorded: datetime | None = None
         self._since = 0.0
+        self._unmeasured = timedelta()
         self._confirmed: datetime | None = None
 
     def at(self, connection: Connection, *, now: datetime, monotonic: float, boot: str | None = None) -> datetime:
@@ -370,16 +373,18 @@ class TrustedTime:
         with self._lock:
             recorded, confirmed = trusted_times(connection)
             if self._recorded is None:
-                self._recorded, self._since = recorded or now, min(_uptime(connection, boot) or monotonic, monotonic)
+                uptime = _uptime(connection, boot)
+                self._recorded, self._since = recorded or now, min(uptime or monotonic, monotonic)
+                self._unmeasured = _LATE if uptime is None else timedelta()
             elif confirmed is not None and confirmed != self._confirmed:  # by a person, while this process runs
-                self._recorded, self._since = confirmed, monotonic
+                self._recorded, self._since, self._unmeasured = confirmed, monotonic, timedelta()
             self._confirmed = confirmed
             return self._recorded + timedelta(seconds=monotonic - self._since)
 
     def record(self, connection: Connection, *, now: datetime, monotonic: float, boot: str | None = None) -> datetime:
-        """Record the time, after a jump of the clock no more than is trusted of it; return the trusted time."""
+        """Record the time, of which no more than is trusted and the pause before; return the trusted time."""
         trusted = self.at(connection, now=now, monotonic=monotonic, boot=boot)
-        trust(connection, now if now <= trusted + _LATE else trusted, monotonic=monotonic, boot=boot)
+        trust(connection, now if now <= trusted + self._unmeasured else trusted, monotonic=monotonic, boot=boot)
         return trusted
 
 

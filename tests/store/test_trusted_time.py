@@ -96,6 +96,39 @@ def test_a_job_of_weekdays_needs_no_person_while_its_machine_runs(url: str, *, b
         assert isinstance(_prune(store, AT + 109 * DAY + YEARS, 500.0 + 9 * 86400.0, "b"), Postponed)
 
 
+def test_a_clock_that_walks_ahead_by_less_than_a_day_deletes_nothing(url: str) -> None:
+    """Each start finds the clock 20 hours further ahead: while the machine runs, the trusted time does not follow."""
+    with open_store(url) as store:
+        _fill(store)
+        with store.writing() as tx:
+            tx.confirm_time(AT + 100 * DAY, monotonic=500.0, boot="b")
+    for start in range(1, 13):
+        with open_store(url) as store:
+            _prune(store, AT + 100 * DAY + start * 20 * HOUR, 500.0 + start, "b")
+    with open_store(url) as store:
+        assert store.inspect(trusted_times)[0] == AT + 100 * DAY + timedelta(seconds=12)
+        assert _runs(store) == 89, "what was due in the first 20 hours"
+        assert _prune(store, AT + 102 * DAY, 500.0 + 2 * 86400.0, "b") == Pruned(runs=1, measurements=1)
+
+
+@pytest.mark.parametrize("behind", [0, 3])
+def test_one_pause_is_believed_at_a_start_of_the_machine(url: str, behind: int) -> None:
+    """A machine that was off for a night goes on by its clock, also where that is set right after its start, once."""
+    now = AT + 100 * DAY + 14 * HOUR
+    with open_store(url) as store:
+        _fill(store)
+    with open_store(url) as store:
+        _prune(store, now - behind * HOUR - timedelta(seconds=10), 10.0, "c")
+        _prune(store, now, 20.0, "c")
+        assert store.inspect(trusted_times)[0] == now
+    for start in range(1, 4):
+        with open_store(url) as store:
+            _prune(store, now + start * 20 * HOUR, 20.0 + start, "c")
+    with open_store(url) as store:
+        believed, _ = store.inspect(trusted_times)
+        assert believed == now + timedelta(seconds=3)
+
+
 def test_what_waits_is_noted_once_a_day(url: str) -> None:
     """Each start of a job finds that data waits, and the first of a day says so; a clock set back does not delay it."""
     news, ahead = [], AT + 100 * DAY + YEARS
@@ -176,6 +209,22 @@ def test_no_clock_that_is_wrong_by_a_month_is_ever_believed(
     with open_store(f"sqlite:///{folder / 'believed.db'}") as store, store.writing() as tx:
         TrustedTime().record(tx._connection, now=AT, monotonic=0.0)
         _start(tx._connection, starts)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3000)), min_size=1, max_size=12))
+@settings(max_examples=examples(200))
+def test_while_a_machine_runs_no_wrong_clock_is_believed(empty_file: Path, starts: list[tuple[int, int]]) -> None:
+    """However little each process's clock is ahead, the trusted time is not; minutes since the last, and ahead."""
+    folder = empty_file.parent
+    shutil.copy(empty_file, folder / "measured.db")
+    with open_store(f"sqlite:///{folder / 'measured.db'}") as store, store.writing() as tx:
+        TrustedTime().record(tx._connection, now=AT, monotonic=60.0, boot="b")
+        minutes = 0
+        for pause, ahead in starts:
+            minutes += pause
+            now, uptime = AT + timedelta(minutes=minutes + ahead), 60.0 * (minutes + 1)
+            assert TrustedTime().record(tx._connection, now=now, monotonic=uptime, boot="b") <= now
+            assert trusted_times(tx._connection)[0] == AT + timedelta(minutes=minutes)
 
 
 def _start(connection: Connection, starts: list[tuple[int, list[int], int]]) -> None:
