@@ -38,6 +38,9 @@ REFUSED: Final[Mapping[str, str]] = {
     ),
 }
 
+_REFERENCES: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+"""What a JSON Schema names elsewhere, its library fetches: from a file, or a server that only this machine reaches."""
+
 _DEEPEST: Final = 20
 QUERY_ARGUMENT: Final = "unexpected_rows_query"
 _BATCH: Final = "tablewatch_batch"
@@ -53,7 +56,8 @@ def check_arguments(expectation: str, kwargs: Mapping[str, Any]) -> None:
     """Refuse what no table can make right.
 
     Raises:
-        ValueError: the expectation cannot be offered, or an argument belongs to the run, or could run code.
+        ValueError: the expectation cannot be offered, or an argument belongs to the run, or could run code or fetch
+            something.
     """
     if reason := REFUSED.get(snake_case(expectation)):
         raise ValueError(f"{expectation} cannot be used: {reason}")
@@ -65,6 +69,20 @@ def check_arguments(expectation: str, kwargs: Mapping[str, Any]) -> None:
         raise ValueError("condition_parser must be great_expectations: the others run text as code or SQL")
     if "row_condition" in kwargs:
         _check_condition(kwargs["row_condition"])
+    _check_references(kwargs.get("json_schema"))
+
+
+def _check_references(schema: object) -> None:
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Mapping):
+            for name in _REFERENCES & part.keys():
+                if isinstance(part[name], str) and not part[name].startswith("#"):
+                    raise ValueError(f"a json_schema may refer to its own parts only ({name}: '#/...')")
+            parts.extend(part.values())
+        elif isinstance(part, list | tuple):
+            parts.extend(part)
 
 
 def _check_condition(condition: object, depth: int = 0) -> None:

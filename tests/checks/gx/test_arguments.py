@@ -1,4 +1,4 @@
-"""Arguments of expectations are refused when they are loaded if they could keep a process busy."""
+"""Arguments of expectations are refused when they are loaded if they could keep a process busy, or fetch something."""
 
 from typing import Any
 
@@ -22,3 +22,14 @@ def test_a_condition_that_is_nested_too_deeply_is_refused() -> None:
         condition = {"type": "and", "conditions": [condition]}
     with pytest.raises(ValueError, match="more than 20 levels"):
         check_arguments("ExpectColumnValuesToNotBeNull", {"column": "a", "row_condition": condition})
+
+
+@pytest.mark.parametrize("name", ["$ref", "$dynamicRef", "$recursiveRef"])
+@pytest.mark.parametrize("address", ["file:///etc/hostname", "http://127.0.0.1:9/x", "other.json", ""])
+def test_a_schema_refers_to_its_own_parts_only(name: str, address: str) -> None:
+    """Its library would read a file, or ask a server, and tell by the outcome what is there."""
+    schema = {"properties": {"a": {"anyOf": [{}, {name: address}]}}}
+    with pytest.raises(ValueError, match="its own parts only"):
+        check_arguments("ExpectColumnValuesToMatchJsonSchema", {"column": "a", "json_schema": schema})
+    own = {"$defs": {"n": {"type": "integer"}}, "properties": {"$ref": {"$ref": "#/$defs/n"}}}
+    check_arguments("ExpectColumnValuesToMatchJsonSchema", {"column": "a", "json_schema": own})
