@@ -60,7 +60,7 @@ class NotificationDecision:
         return self.reason is not NotificationReason.NONE
 
 
-def decide(
+def decide_reason(
     incident: Incident,
     last_notification: "LastNotification | None",
     *,

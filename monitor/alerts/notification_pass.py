@@ -70,7 +70,7 @@ class NotificationPass:
             for number, transitions in facts.due.changed.items()
         ]
         for case in self._changed:
-            self._decide(case, policy)
+            self._decide_incident(case, policy)
         self._reminders = [IncidentNotification(facts.incidents[number]) for number in facts.due.lasting]
         for case in self._reminders:
             self._decide_reminder(case, policy)
@@ -123,9 +123,9 @@ class NotificationPass:
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 
-    def _decide(self, case: IncidentNotification, policy: NotificationPolicy) -> None:
+    def _decide_incident(self, case: IncidentNotification, policy: NotificationPolicy) -> None:
         for channel, state in self._channel_states(case).items():
-            case.records[channel] = case.dropped(channel) or policy.decide(case.incident, state)
+            case.records[channel] = case.dropped(channel) or policy.decide_for_channel(case.incident, state)
         if not case.records:
             is_gone = self._config.table(case.incident.table) is None
             case.why = str(NO_TABLE if is_gone else NO_CHANNEL)
@@ -136,7 +136,7 @@ class NotificationPass:
             last = self._facts.last_notifications.get(case.incident.id, {}).get(channel)
             if last is None:
                 continue
-            record = policy.decide(case.incident, state)
+            record = policy.decide_for_channel(case.incident, state)
             is_reminder = state.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
             is_due = is_reminder and may_be_reminded(last, self._project, self._now)
             if (is_due or record.reason is NotificationReason.ACKNOWLEDGED) and record.action in {

@@ -57,16 +57,20 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
     """
     total = NotifyResult()
     while True:
+        # 1. Put into the outbox what a channel should have been notified of and was not; then read what is due.
         if remind:
             _requeue_missed(project, store, now)
         with store.reading() as tx:
             due = DueIncidents.read(project, tx, now, remind=remind)
         if not due:
             return total
+        # 2. Decide on few incidents, and write messages and decisions, in one transaction.
         are_few = bool(due.changed) and len(due) <= WRITE_LIMIT  # most reminders lead to no message
-        result = _guarded(partial(_decide_and_write, project, store, now, remind=remind)) if are_few else None
+        result = _guarded(partial(_write_pass, project, store, now, remind=remind)) if are_few else None
+        # 3. Decide on many before the store is locked; put off the incidents that raise an error, and these alone.
         if result is None or isinstance(result, Outcome):
             result = _notify_in_parts(project, store, now, remind=remind)
+        # 4. Go on while a whole batch was decided on.
         total += result
         if result.settled + result.held < BATCH_LIMIT:
             return total
@@ -81,7 +85,20 @@ def _requeue_missed(project: Project, store: Store, now: datetime) -> None:
             tx.outbox.requeue(missed, now)
 
 
-def _decide(
+def _write_pass(
+    project: Project, store: Store, now: datetime, *, remind: bool, among: Collection[int] | None = None
+) -> NotifyResult:
+    """Decide on all incidents that are due, or on these, and write messages and decisions in one transaction."""
+    with store.writing() as tx:
+        current_pass = _make_pass(project, tx, now, remind=remind, among=among)
+        messages = current_pass.write(tx)
+        result = _save(tx, now, current_pass.decisions())
+    if messages:
+        reached(FailPoint.AFTER_ANNOUNCE)
+    return replace(result, messages=messages)
+
+
+def _make_pass(
     project: Project, tx: ReadTransaction, now: datetime, *, remind: bool, among: Collection[int] | None = None
 ) -> NotificationPass:
     """Decide on all incidents that are due, or on these."""
@@ -93,12 +110,12 @@ def _decide(
 def _notify_in_parts(project: Project, store: Store, now: datetime, *, remind: bool) -> NotifyResult:
     """Decide without locking the store, then write the messages in one transaction and the other decisions in parts."""
     with store.reading() as tx:
-        current_pass = _decide(project, tx, now, remind=remind)
-    result = _notify(project, store, now, current_pass, sorted(current_pass.notified_ids))
+        current_pass = _make_pass(project, tx, now, remind=remind)
+    result = _notify_all_but_failing(project, store, now, current_pass, sorted(current_pass.notified_ids))
     return result + _save_in_parts(store, now, current_pass.decisions(among=current_pass.unnotified_ids))
 
 
-def _notify(
+def _notify_all_but_failing(
     project: Project, store: Store, now: datetime, current_pass: NotificationPass, ids: Sequence[int]
 ) -> NotifyResult:
     """Notify of incidents; only those that raise an error are put off.
@@ -107,7 +124,7 @@ def _notify(
     """
     if not ids:
         return NotifyResult()
-    result = _guarded(lambda: _decide_and_write(project, store, now, remind=current_pass.remind, among=ids))
+    result = _guarded(lambda: _write_pass(project, store, now, remind=current_pass.remind, among=ids))
     if not isinstance(result, Outcome):
         return result
     failing = {ids[0]: result} if len(ids) == 1 else _failing(project, store, now, current_pass, ids)
@@ -117,7 +134,7 @@ def _notify(
         total += replace(_save_in_parts(store, now, postponed), failed=1)
     rest = [incident_id for incident_id in ids if incident_id not in failing]
     parts = [rest] if failing else _halves(rest)
-    return sum((_notify(project, store, now, current_pass, part) for part in parts), total)
+    return sum((_notify_all_but_failing(project, store, now, current_pass, part) for part in parts), total)
 
 
 def _failing(
@@ -127,7 +144,7 @@ def _failing(
 
     def dry_run(part: Sequence[int]) -> None:
         with store.reading() as tx:
-            alone = _decide(project, tx, now, remind=current_pass.remind, among=part)
+            alone = _make_pass(project, tx, now, remind=current_pass.remind, among=part)
         list(alone.compose())
 
     failing: dict[int, Outcome] = {}
@@ -145,24 +162,6 @@ def _failing(
 def _halves(ids: Sequence[int]) -> Sequence[Sequence[int]]:
     half = len(ids) // 2
     return ids[:half], ids[half:]
-
-
-def _guarded(act: Callable[[], _T]) -> _T | Outcome:
-    """Return the result of a call, or the error that it raised; errors of the store are raised."""
-    return run_guarded(act, passes_on=(StoreError, KeyboardInterrupt))
-
-
-def _decide_and_write(
-    project: Project, store: Store, now: datetime, *, remind: bool, among: Collection[int] | None = None
-) -> NotifyResult:
-    """Decide on all incidents that are due, or on these, and write messages and decisions in one transaction."""
-    with store.writing() as tx:
-        current_pass = _decide(project, tx, now, remind=remind, among=among)
-        messages = current_pass.write(tx)
-        result = _save(tx, now, current_pass.decisions())
-    if messages:
-        reached(FailPoint.AFTER_ANNOUNCE)
-    return replace(result, messages=messages)
 
 
 def _save_in_parts(store: Store, now: datetime, decisions: Sequence[PendingDecision]) -> NotifyResult:
@@ -194,3 +193,8 @@ def _save(tx: WriteTransaction, now: datetime, decisions: Iterable[PendingDecisi
         else:
             held += len(tx.outbox.postpone(decision.ids, decision.until, decision.decision))
     return NotifyResult(settled=settled, held=held)
+
+
+def _guarded(act: Callable[[], _T]) -> _T | Outcome:
+    """Return the result of a call, or the error that it raised; errors of the store are raised."""
+    return run_guarded(act, passes_on=(StoreError, KeyboardInterrupt))

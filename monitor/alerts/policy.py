@@ -8,7 +8,7 @@ from incidents import Incident
 from monitor.alerts.decide import (
     NotificationDecision,
     NotificationReason,
-    decide,
+    decide_reason,
     is_warning,
     needs_acknowledged_notice,
 )
@@ -62,12 +62,12 @@ class NotificationPolicy:
         self._now = now
         self._quiet: dict[tuple[str, datetime], datetime | None] = {}
 
-    def decide(self, incident: Incident, state: ChannelState) -> DecisionRecord:
+    def decide_for_channel(self, incident: Incident, state: ChannelState) -> DecisionRecord:
         """Return whether a channel is notified now, later or not at all.
 
         Acknowledgements and resolutions of problems that the channel was notified of are held back by quiet hours only.
         """
-        decision = decide(
+        decision = decide_reason(
             incident,
             state.last_notification,
             now=self._now,

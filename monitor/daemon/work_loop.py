@@ -107,6 +107,31 @@ class WorkLoop:
         self._collect_s = _SHORTEST_IN_MEMORY_S
         self.adopt(project)
 
+    def step(self, longest_s: float) -> None:
+        """Claim, give out and record what is due, waiting at most so many seconds for the workers.
+
+        Raises:
+            StoreError: the store is damaged, or was replaced.
+        """
+        try:
+            # 1. Claim what is due, and move the scheduled queries on.
+            self._claim()
+            self._answer()
+            # 2. Give tables to workers, and wait for what they report.
+            if not self._stopping:
+                self._jobs.hand_out()
+            events = self._pool.events(min(longest_s, self._collect_s / 5) if self._ended else longest_s)
+            self._events += events
+            # 3. Take their reports, while the store accepts results.
+            while self._events and self._clock.monotonic() >= self._resume_at:
+                self._take(self._events[0])
+                self._events.popleft()
+            # 4. Record the results of many tables in one transaction.
+            if not events or self._is_enough():
+                self._record()
+        except (StoreBusy, StoreUnavailable) as error:
+            self._pause(error)
+
     def adopt(self, project: Project) -> None:
         """Use a configuration from now on; tables that are leased are finished by the one before.
 
@@ -129,6 +154,24 @@ class WorkLoop:
         self._pool.limit(self._concurrency, answering)
         self._ticked.set()
 
+    def tick(self) -> None:
+        """Claim what is due at the next step. Thread-safe."""
+        self._ticked.set()
+        self._pool.wake()
+
+    def stop(self) -> None:
+        """Claim nothing more."""
+        self._stopping = True
+
+    def give_up_leases(self) -> None:
+        """Release the leases, now that no worker is busy.
+
+        Raises:
+            StoreError: it cannot be written; the leases expire.
+        """
+        self._claims.give_up_leases([held.lease for held in self._held.values()])
+        self._held.clear()
+
     @property
     def in_hand(self) -> int:
         """Return the number of leased tables."""
@@ -148,45 +191,6 @@ class WorkLoop:
     def exhausted(self) -> bool:
         """Check whether no table is leased, and nothing was due at the last claim."""
         return not self._held and self._found_nothing
-
-    def tick(self) -> None:
-        """Claim what is due at the next step. Thread-safe."""
-        self._ticked.set()
-        self._pool.wake()
-
-    def stop(self) -> None:
-        """Claim nothing more."""
-        self._stopping = True
-
-    def step(self, longest_s: float) -> None:
-        """Claim, give out and record what is due, waiting at most so many seconds for the workers.
-
-        Raises:
-            StoreError: the store is damaged, or was replaced.
-        """
-        try:
-            self._claim()
-            self._answer()
-            if not self._stopping:
-                self._jobs.hand_out()
-            events = self._pool.events(min(longest_s, self._collect_s / 5) if self._ended else longest_s)
-            self._events += events
-            while self._events and self._clock.monotonic() >= self._resume_at:  # while the store accepts results
-                self._take(self._events[0])
-                self._events.popleft()
-            if not events or self._is_enough():
-                self._record()
-        except (StoreBusy, StoreUnavailable) as error:
-            self._pause(error)
-
-    def give_up_leases(self) -> None:
-        """Release the leases, now that no worker is busy.
-
-        Raises:
-            StoreError: it cannot be written; the leases expire.
-        """
-        self._claims.give_up_leases([held.lease for held in self._held.values()])
-        self._held.clear()
 
     def _answer(self) -> None:
         if self._clock.monotonic() < self._resume_at:

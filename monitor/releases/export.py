@@ -71,6 +71,7 @@ def export(
         Stop: it is not approved, the table is not what was approved, the file does not hold the limits, or it exposes
             somebody together with an earlier one.
     """
+    # 1. Check the approval and the table; charge what costs epsilon; treat the table, or compute the answers.
     with one_connection_to(decisions.case.place):
         passed = check_export_allowed(decisions, remedy)
         work = (
@@ -80,10 +81,12 @@ def export(
         )
     release_events: list[ReleaseEvent] = []
 
-    def proved(draft: Path) -> None:
+    def prove_and_record(draft: Path) -> None:
+        # 3. Read the draft again, prove it, compare it with earlier exports; check that the table is still the same.
         reached(FailPoint.BEFORE_EXPORT_PROVED)
         findings, pairs = work.found(draft)
         passed.check_again()
+        # 4. Put the certificate on record.
         body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
         body |= passed.registry.marks
         _check_target(out)
@@ -93,7 +96,9 @@ def export(
         release_events.append(event)
         reached(FailPoint.BEFORE_EXPORT_NAMED)
 
-    publish(out, work.write, proved)
+    # 2. Write a draft, which gets its name once it is proved and on record.
+    publish(out, work.write, prove_and_record)
+    # 5. Put the release on hold where something has to be looked at first.
     if passed.notes:
         decisions.hold(note="; ".join(passed.notes))
     return Exported(release_events[0], [*passed.notes, *_worth_knowing(release_events[0])])

@@ -1,4 +1,6 @@
-"""One pass: plan, measure, judge, decide, record. The steps are numbered in `Engine.run`."""
+"""One pass: plan, measure, judge, decide, record. The steps are numbered in `run_checks` and `Engine.run`."""
+
+from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -17,6 +19,79 @@ from monitor.scan.recorder import judge_only, prune, record_results, retire
 from monitor.scan.results import CheckResult, PassResult, PolicyOf, Subject, Target, targets_of
 from monitor.scan.scanner import scan_sources
 from store import Postponed, Store, StoreError
+
+
+def run_checks(
+    project: Project,
+    selection: Selection,
+    *,
+    store: Store | None,
+    fail_on: Severity = Severity.INFO,
+    caller: Caller | None = None,
+    on_table: Callable[[str], None] = lambda _: None,
+) -> PassResult:
+    """Run the selected checks once; without a store nothing is remembered. `caller` calls Great Expectations."""
+    clock = project.clock
+    started_at, started = clock.now(), clock.monotonic()
+    # 1. Close the incidents of checks that are no longer configured.
+    retired = 0 if store is None else retire(project, store)
+    problem: str | None
+    pruned: str | None = None
+    # 2. Run the checks and record their results, as far as the store takes them.
+    try:
+        results = Engine(clock, store, project.policy_of, key=project.signature_key, caller=caller).run(
+            targets_of(project, selection.tables), on_table
+        )
+    except ResultsNotStored as error:
+        results, problem = error.results, f"not all results were stored: {error}"
+    else:
+        # 3. Delete what is past its retention.
+        problem, pruned = _prune(project, store) if store is not None else (None, None)
+    return PassResult(
+        project=project.config.project,
+        run_id=secrets.token_hex(12),
+        started_at=started_at,
+        duration_s=clock.monotonic() - started,
+        results=results,
+        fail_on=fail_on,
+        problem=problem,
+        retired=retired,
+        pruned=pruned,
+    )
+
+
+def check_past(
+    project: Project,
+    selection: Selection,
+    as_of: datetime,
+    *,
+    store: Store | None,
+    fail_on: Severity = Severity.INFO,
+    on_table: Callable[[str], None] = lambda _: None,
+) -> PassResult:
+    """Run the selected checks on tables as they were at a past time; the store is only read."""
+    clock = project.clock
+    started_at, started = clock.now(), clock.monotonic()
+    targets = [target.at(as_of) for target in targets_of(project, selection.tables)]
+    return PassResult(
+        project=project.config.project,
+        run_id=secrets.token_hex(12),
+        started_at=started_at,
+        results=Engine(clock, store, project.policy_of, is_dry=True).run(targets, on_table),
+        duration_s=clock.monotonic() - started,
+        fail_on=fail_on,
+    )
+
+
+def _prune(project: Project, store: Store) -> tuple[str | None, str | None]:
+    """Delete what is past its retention; return the problem, and what was deleted or waits."""
+    try:
+        result = prune(project, store)
+    except StoreError as error:
+        return f"results were stored, but old data was not deleted: {error}", None
+    if isinstance(result, Postponed):
+        return None, result.text if result.is_news else None
+    return None, f"deleted by age: {result.text}" if result is not None and result.text else None
 
 
 class ResultsNotStored(StoreError):
@@ -79,73 +154,3 @@ class Engine:
         if failure is not None:
             raise ResultsNotStored(every, failure)
         return every
-
-
-def run_checks(
-    project: Project,
-    selection: Selection,
-    *,
-    store: Store | None,
-    fail_on: Severity = Severity.INFO,
-    caller: Caller | None = None,
-    on_table: Callable[[str], None] = lambda _: None,
-) -> PassResult:
-    """Run the selected checks once; without a store nothing is remembered. `caller` calls Great Expectations."""
-    clock = project.clock
-    started_at, started = clock.now(), clock.monotonic()
-    retired = 0 if store is None else retire(project, store)
-    problem: str | None
-    pruned: str | None = None
-    try:
-        results = Engine(clock, store, project.policy_of, key=project.signature_key, caller=caller).run(
-            targets_of(project, selection.tables), on_table
-        )
-    except ResultsNotStored as error:
-        results, problem = error.results, f"not all results were stored: {error}"
-    else:
-        problem, pruned = _prune(project, store) if store is not None else (None, None)
-    return PassResult(
-        project=project.config.project,
-        run_id=secrets.token_hex(12),
-        started_at=started_at,
-        duration_s=clock.monotonic() - started,
-        results=results,
-        fail_on=fail_on,
-        problem=problem,
-        retired=retired,
-        pruned=pruned,
-    )
-
-
-def check_past(
-    project: Project,
-    selection: Selection,
-    as_of: datetime,
-    *,
-    store: Store | None,
-    fail_on: Severity = Severity.INFO,
-    on_table: Callable[[str], None] = lambda _: None,
-) -> PassResult:
-    """Run the selected checks on tables as they were at a past time; the store is only read."""
-    clock = project.clock
-    started_at, started = clock.now(), clock.monotonic()
-    targets = [target.at(as_of) for target in targets_of(project, selection.tables)]
-    return PassResult(
-        project=project.config.project,
-        run_id=secrets.token_hex(12),
-        started_at=started_at,
-        results=Engine(clock, store, project.policy_of, is_dry=True).run(targets, on_table),
-        duration_s=clock.monotonic() - started,
-        fail_on=fail_on,
-    )
-
-
-def _prune(project: Project, store: Store) -> tuple[str | None, str | None]:
-    """Delete what is past its retention; return the problem, and what was deleted or waits."""
-    try:
-        result = prune(project, store)
-    except StoreError as error:
-        return f"results were stored, but old data was not deleted: {error}", None
-    if isinstance(result, Postponed):
-        return None, result.text if result.is_news else None
-    return None, f"deleted by age: {result.text}" if result is not None and result.text else None

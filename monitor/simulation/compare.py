@@ -16,9 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from incidents import Downtime, Episode, Event, Incident, ResultReplay, Spans, Window, from_us, measure, price, to_us
 from monitor.config.project import Project
-from monitor.simulation.alarms import alarms_of
 from monitor.simulation.plan import CheckChange
-from monitor.simulation.replayed_alerts import Alarm
+from monitor.simulation.replayed_alerts import Alarm, alarms_of
 from monitor.simulation.run import CheckReplay, ReplayCoverage, count_reproduced, replay_checks
 from store import ReadTransaction
 

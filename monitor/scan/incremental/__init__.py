@@ -3,7 +3,7 @@
     with_count_states ──known counts──> counter ──changes──> stage_counts ──settled with the results──> store
 
 In: targets whose checks keep counts, and the store. Out: measurements as if all rows had been counted. Read `stored`
-(before and after a run, beside the store), `counter` (one check), `counting` (the queries), `signatures`.
+(before and after a run, beside the store), `counter` (one check), `counting` (the queries).
 """
 
 from monitor.scan.incremental.stored import (

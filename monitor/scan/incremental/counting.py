@@ -9,10 +9,13 @@ Values of the table are in memory while they are hashed, and go nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from checks import Context, Misconfigured
 from checks.classes import changes as ask
@@ -32,7 +35,6 @@ from checks.classes.pairs import SIGNATURE, SignaturePairs
 from checks.classes.tables import ClassTables, sizes_of
 from checks.risk.class_signatures import SCHEME, ClassSigner
 from checks.risk.signatures import LEAST_KEY, NotSignable, Signer
-from monitor.scan.incremental.signatures import SignatureCounts, SignedRows
 from sources import Column, Source
 from sources.expressions import ir
 
@@ -297,3 +299,43 @@ def _from_text(text: str) -> Any:
         "date": date.fromisoformat,
     }
     return read[kind](rest)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRows:
+    """Signatures, as their first and second halves, with a count each."""
+
+    first: npt.NDArray[np.uint64]
+    second: npt.NDArray[np.uint64]
+    counts: npt.NDArray[np.int64]
+
+    def of(self, places: npt.NDArray[Any] | slice) -> SignedRows:
+        """Return some of them."""
+        return SignedRows(self.first[places], self.second[places], self.counts[places])
+
+    def times(self, factors: npt.NDArray[np.int64]) -> SignedRows:
+        """Return them with other counts."""
+        return SignedRows(self.first, self.second, self.counts * factors)
+
+
+@dataclass
+class SignatureCounts:
+    """Signatures with counts, as they come."""
+
+    rows: int = 0
+    signed: list[SignedRows] = field(default_factory=list)
+
+    def add(self, signed: SignedRows) -> None:
+        """Take more."""
+        self.signed.append(signed)
+        self.rows += int(signed.counts.sum())
+
+    def pairs(self) -> SignaturePairs:
+        """Return the counts, each signature once."""
+        if not self.signed:
+            return SignaturePairs()
+        return SignaturePairs.summed(
+            np.concatenate([signed_rows.first for signed_rows in self.signed]),
+            np.concatenate([signed_rows.second for signed_rows in self.signed]),
+            np.concatenate([signed_rows.counts for signed_rows in self.signed]),
+        )

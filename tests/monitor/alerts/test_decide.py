@@ -7,7 +7,7 @@ import pytest
 
 from checks import Severity
 from incidents import Resolution, State
-from monitor.alerts.decide import NotificationReason, decide, last_delivered, stored_reason
+from monitor.alerts.decide import NotificationReason, decide_reason, last_delivered, stored_reason
 from store import LastNotification
 from tests.monitor.alerts.made import NOW, at, episode, incident, over
 
@@ -107,16 +107,19 @@ TABLE = [
 @pytest.mark.parametrize(("case", "one", "known", "reason"), TABLE, ids=[row[0] for row in TABLE])
 def test_what_there_is_to_tell(case, one, known, reason):
     """A channel is told what it does not know, once, and nothing of what is over if it was never told of it."""
-    decision = decide(one, known, now=NOW, remind_every=DAY, send_resolved=True)
+    decision = decide_reason(one, known, now=NOW, remind_every=DAY, send_resolved=True)
     assert decision.reason is reason, case
     assert decision.why
 
 
 def test_the_end_is_not_told_if_nobody_wants_it():
     """Without `send_resolved` the end of a problem is not told, and its next episode is."""
-    ended = decide(OVER, told(), now=NOW, remind_every=DAY, send_resolved=False)
+    ended = decide_reason(OVER, told(), now=NOW, remind_every=DAY, send_resolved=False)
     assert (ended.reason, "send_resolved" in ended.why) == (NotificationReason.NONE, True)
-    assert decide(AGAIN, told(), now=NOW, remind_every=DAY, send_resolved=False).reason is NotificationReason.REOPENED
+    assert (
+        decide_reason(AGAIN, told(), now=NOW, remind_every=DAY, send_resolved=False).reason
+        is NotificationReason.REOPENED
+    )
 
 
 OWED = [
@@ -151,13 +154,13 @@ OWED = [
 @pytest.mark.parametrize(("case", "one", "known", "reason", "then"), OWED, ids=[row[0] for row in OWED])
 def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known, reason, then):
     """What was kept back is told once, in one message that says that resolved; nothing else follows."""
-    decision = decide(one, known, now=NOW, remind_every=DAY, send_resolved=True, even_if_resolved=True)
+    decision = decide_reason(one, known, now=NOW, remind_every=DAY, send_resolved=True, even_if_resolved=True)
     assert decision.reason is reason, case
     if then is None:
         return
     assert stored_reason(one, reason) is then
     afterwards = told(stored_reason(one, reason), ago=timedelta(), episodes=len(one.episodes))
-    again = decide(one, afterwards, now=at(1), remind_every=DAY, send_resolved=True, even_if_resolved=True)
+    again = decide_reason(one, afterwards, now=at(1), remind_every=DAY, send_resolved=True, even_if_resolved=True)
     assert again.reason is NotificationReason.NONE
 
 
@@ -177,4 +180,4 @@ def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known,
 )
 def test_what_was_given_up_was_not_heard(last, one, reason):
     """After a message that was given up, a channel is told what it has not heard, and no end of what it never heard."""
-    assert decide(one, last_delivered(last), now=NOW, remind_every=DAY, send_resolved=True).reason is reason
+    assert decide_reason(one, last_delivered(last), now=NOW, remind_every=DAY, send_resolved=True).reason is reason
