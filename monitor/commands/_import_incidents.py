@@ -130,20 +130,12 @@ def import_incidents(
         "person": taken.assumed("found_by"),
         "open": taken.lasting,
     }
-    result: dict[str, Any] = {
+    result = {
         "schema": "tablewatch.import/1",
         "file": str(file),
         "dry_run": dry_run,
-        "rows": tickets.rows,
-        "imported": taken.new,
-        "known": taken.known,
-        "differ": [_difference_as_json(item) for item in taken.differ],
-        "applicable": taken.applicable,
+        **_counts(tickets, taken),
         "updated": taken.applicable if update and not dry_run else 0,
-        "refused": [{"line": item.line, "reason": item.reason} for item in tickets.bad],
-        "unknown_end": tickets.endless,
-        "first_id": taken.first_id,
-        "last_id": taken.last_id,
         "assumed": assumed,
     }
     _print_assumptions(invocation, assumed, times.zone)
@@ -185,6 +177,21 @@ def _problems(tickets: "TicketReader") -> "list[Problem]":
         Problem("import.bad_row", refusal.reason, file=str(tickets.file), line=refusal.line) for refusal in tickets.bad
     ]
     return [Problem("import.bad_rows", message, hint=hint), *rows]
+
+
+def _counts(tickets: "TicketReader", taken: "ImportCounts") -> dict[str, Any]:
+    """Return what became of the rows of a file."""
+    return {
+        "rows": tickets.rows,
+        "imported": taken.new,
+        "known": taken.known,
+        "differ": [_difference_as_json(item) for item in taken.differ],
+        "applicable": taken.applicable,
+        "refused": [{"line": item.line, "reason": item.reason} for item in tickets.bad],
+        "unknown_end": tickets.endless,
+        "first_id": taken.first_id,
+        "last_id": taken.last_id,
+    }
 
 
 def _difference_as_json(ticket_comparison: "TicketComparison") -> dict[str, Any]:

@@ -69,12 +69,8 @@ def check(
 
     Example: tablewatch check domain:sales '!type:freshness' --fail-on error
     """
-    from contextlib import nullcontext
-
-    from checks import Severity
     from monitor.config.project import Project
     from monitor.config.selector import select
-    from monitor.scan.run import check_past, run_checks
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -85,17 +81,7 @@ def check(
     if page is not None:
         page.check()
     past = None if as_of is None else _past(project, as_of, invocation)
-    store_or_none = nullcontext() if no_store else project.open_store()
-    with store_or_none as store, _caller(project, selection) as caller, progress("checking", len(selection)) as advance:
-        how: dict[str, Any] = {
-            "store": store,
-            "fail_on": Severity(fail_on),
-            "on_table": lambda _: advance(),
-        }
-        if past is None:
-            report = run_checks(project, selection, caller=caller, **how)
-        else:
-            report = check_past(project, selection, past, **how)
+    report = _run(project, selection, fail_on, past=past, stores=not no_store)
     if report.retired:
         invocation.note(f"note: {count(report.retired, 'incident')} closed: the check is no longer configured")
     if report.pruned is not None:
@@ -110,6 +96,23 @@ def check(
         invocation.note("--show-rows works on a terminal only; rows are not shown")
     if report.exit_code:
         raise Stop(ExitCode(report.exit_code))
+
+
+def _run(
+    project: "Project", selection: "Selection", fail_on: SeverityWord, *, past: "datetime | None", stores: bool
+) -> "PassResult":
+    """Run the selected checks, of a past time where one is given; without a store nothing is recorded."""
+    from contextlib import nullcontext
+
+    from checks import Severity
+    from monitor.scan.run import check_past, run_checks
+
+    store_or_none = project.open_store() if stores else nullcontext()
+    with store_or_none as store, _caller(project, selection) as caller, progress("checking", len(selection)) as advance:
+        how: dict[str, Any] = {"store": store, "fail_on": Severity(fail_on), "on_table": lambda _: advance()}
+        if past is None:
+            return run_checks(project, selection, caller=caller, **how)
+        return check_past(project, selection, past, **how)
 
 
 def _file_format(out: Path) -> CheckFormat:

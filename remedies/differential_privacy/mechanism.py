@@ -215,25 +215,21 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     request = _Request(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit, keep_order=keep_order)
     read = [CategoryDomain.read(name, values, others or {}) for name, values in domains.items()]
     _check(request, read, others or {})
-    cells = (
-        [math.prod(current_coded.size for current_coded in read)]
-        if joint
-        else [current_coded.size for current_coded in read]
-    )
+    sizes = [domain.size for domain in read]
+    cells = [math.prod(sizes)] if joint else sizes
     if max(cells) > _LARGEST:
         raise Misfit("the domains have more combinations than can be numbered; randomise the columns separately")
-    mechanism = _mechanism(
-        request, read, _retentions(request, [current_coded.name for current_coded in read], cells), cells
-    )
-    coded = [current_coded.read_column(table[current_coded.name]) for current_coded in read]
-    drawn = _drawn([current_coded.places for current_coded in coded], mechanism)
-    changed = [current_coded.changed(codes) for current_coded, codes in zip(coded, drawn, strict=True)]
+    retentions = _retentions(request, [domain.name for domain in read], cells)
+    mechanism = _mechanism(request, read, retentions, cells)
+    coded = [domain.read_column(table[domain.name]) for domain in read]
+    drawn = _drawn([column.places for column in coded], mechanism)
+    changed = [column.changed(codes) for column, codes in zip(coded, drawn, strict=True)]
     places = random_order(len(table)) if mechanism.shuffled else slice(None)  # randomness: order
     treated = table.copy(deep=False)
     treated.attrs = {}
-    for current_coded, codes in zip(read, drawn, strict=True):
-        treated[current_coded.name] = current_coded.column(codes[places], treated.index)
-    cells_changed = {current_coded.name: int(cells.sum()) for current_coded, cells in zip(read, changed, strict=True)}
+    for domain, codes in zip(read, drawn, strict=True):
+        treated[domain.name] = domain.column(codes[places], treated.index)
+    cells_changed = {domain.name: int(differ.sum()) for domain, differ in zip(read, changed, strict=True)}
     return Randomised(treated, mechanism, cells_changed, int(np.logical_or.reduce(changed).sum()))
 
 
