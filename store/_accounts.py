@@ -123,35 +123,35 @@ class WebUser:
 
 
 @dataclass(frozen=True, slots=True)
-class LoginLink:
-    """A link that signs somebody in once; `digest` is of its secret part."""
+class Credential:
+    """A secret, by its digest, and whose it is; `grant`: what whoever has it may do."""
 
     digest: bytes
     name: str
     grant: Grant
+
+
+@dataclass(frozen=True, slots=True)
+class LoginLink(Credential):
+    """A link that signs somebody in once; `digest` is of its secret part."""
+
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class WebSession:
+class WebSession(Credential):
     """A signed-in browser; `digest` is of the random id in its cookie."""
 
-    digest: bytes
-    name: str
     method: SignInMethod
-    grant: Grant
     created_at: datetime
     seen_at: datetime
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class ApiToken:
+class ApiToken(Credential):
     """The row of an API token; `digest` is of the token, which was shown once."""
 
-    name: str
-    digest: bytes
-    grant: Grant
     created_at: datetime
     expires_at: datetime
     used_at: datetime | None = None

@@ -123,14 +123,14 @@ def make_token(tx: WriteTransaction, name: str, grant: Grant, *, now: datetime, 
     if not timedelta() < life <= LONGEST_TOKEN:
         raise ValueError(f"an API token holds for at most {LONGEST_TOKEN.days} days")
     token = _PREFIXES[grant.role] + secrets.token_urlsafe(32)
-    tx.accounts.add_token(ApiToken(name, digest_of(token), grant, now, now + life))
+    tx.accounts.add_token(ApiToken(digest_of(token), name, grant, now, now + life))
     return token
 
 
 def start_session(tx: WriteTransaction, name: str, method: SignInMethod, grant: Grant, *, now: datetime) -> str:
     """Write down a new session, and return its id, which is never one that a browser has sent."""
     secret = secrets.token_urlsafe(32)
-    tx.accounts.add_session(WebSession(digest_of(secret), name, method, grant, now, now, now + ABSOLUTE))
+    tx.accounts.add_session(WebSession(digest_of(secret), name, grant, method, now, now, now + ABSOLUTE))
     return secret
 
 

@@ -23,7 +23,7 @@ MIA = WebUser("mia", OWNER, "$argon2id$...", AT)
 
 
 def _session(digest: bytes = b"s", *, seen_at: datetime = AT) -> WebSession:
-    return WebSession(digest, "mia", SignInMethod.FORM, OWNER, AT, seen_at, AT + 100 * HOUR)
+    return WebSession(digest, "mia", OWNER, SignInMethod.FORM, AT, seen_at, AT + 100 * HOUR)
 
 
 def test_a_user_is_kept_whole_and_once(store: Store) -> None:
@@ -39,7 +39,7 @@ def test_a_user_is_kept_whole_and_once(store: Store) -> None:
 
 def test_removing_a_user_signs_them_out(store: Store) -> None:
     """Sessions and unused links of the name go with the user; those of others stay."""
-    other = WebSession(b"o", "bob", SignInMethod.PROXY, Grant(WebRole.VIEWER), AT, AT, AT + HOUR)
+    other = WebSession(b"o", "bob", Grant(WebRole.VIEWER), SignInMethod.PROXY, AT, AT, AT + HOUR)
     with store.writing() as tx:
         tx.accounts.add_user(MIA)
         tx.accounts.add_session(_session())
@@ -79,17 +79,17 @@ def test_sessions_end(store: Store) -> None:
 
 def test_tokens_are_revoked_once_and_their_names_never_used_again(store: Store) -> None:
     """A token keeps when it was used and revoked; its name is that of what it did, for ever."""
-    token = ApiToken("ci", b"t", Grant(WebRole.RESPONDER), AT, AT + HOUR)
+    token = ApiToken(b"t", "ci", Grant(WebRole.RESPONDER), AT, AT + HOUR)
     with store.writing() as tx:
         tx.accounts.add_token(token)
         tx.accounts.use_token(b"t", AT + HOUR / 2)
         tx.accounts.revoke_token("ci", AT + HOUR / 2)
         tx.accounts.revoke_token("ci", AT + HOUR)
-        expected = ApiToken("ci", b"t", token.grant, AT, AT + HOUR, AT + HOUR / 2, AT + HOUR / 2)
+        expected = ApiToken(b"t", "ci", token.grant, AT, AT + HOUR, AT + HOUR / 2, AT + HOUR / 2)
         assert tx.accounts.token(b"t") == expected
         assert tx.accounts.tokens() == [expected]
         assert tx.accounts.token(b"x") is None
         with pytest.raises(StoreConflict, match="'ci'"):
-            tx.accounts.add_token(ApiToken("ci", b"u", token.grant, AT, AT + HOUR))
+            tx.accounts.add_token(ApiToken(b"u", "ci", token.grant, AT, AT + HOUR))
         with pytest.raises(NotRecorded, match="'other'"):
             tx.accounts.revoke_token("other", AT)

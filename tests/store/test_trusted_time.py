@@ -179,7 +179,7 @@ def test_sessions_and_links_wait_too(url: str) -> None:
         _fill(store)
         now = AT + 100 * DAY
         with store.writing() as tx:
-            tx.accounts.add_session(WebSession(b"s", "mia", SignInMethod.FORM, grant, now, now, now + DAY))
+            tx.accounts.add_session(WebSession(b"s", "mia", grant, SignInMethod.FORM, now, now, now + DAY))
             tx.accounts.add_link(LoginLink(b"l", "mia", grant, now + HOUR))
     with open_store(url) as store:
         _prune(store, AT + YEARS)
