@@ -19,11 +19,11 @@ from incidents.spans import Ints, Spans, Window
 class Statistics:
     """Statistics of the durations of whole incidents, in microseconds; p90 and median by linear interpolation."""
 
-    min: int
+    min: int | Fraction
     mean: Fraction
     median: Fraction
     p90: Fraction
-    max: int
+    max: int | Fraction
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from incidents import Incident
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.hold import Hold, HoldReason
-from store import Delivery, DeliveryState, Transition
+from store import Transition
 
 RECHECK_AFTER: Final = timedelta(minutes=5)
 """After how long at most an alert that is held back is decided again."""
@@ -194,34 +194,3 @@ def _unrouted(record: DecisionRecord) -> DecisionRecord:
     if record.action is not DecisionAction.HELD:
         return record
     return replace(record, action=DecisionAction.NOTHING, why="no longer one of its channels")
-
-
-def decision_as_json(transition: Transition) -> dict[str, Any]:
-    """Return a change of an incident with the decisions on it, as the alert log shows it."""
-    decision = transition.decision or {"why": None, "channels": {}}
-    return {
-        "incident": transition.incident_id,
-        "warning": transition.warning_id,
-        "table": transition.table,
-        "change": transition.change.value,
-        "at": transition.recorded_at.isoformat(),
-        "settled_at": None if transition.settled_at is None else transition.settled_at.isoformat(),
-        "why": decision["why"],
-        "channels": [{"channel": name, **record} for name, record in decision["channels"].items()],
-    }
-
-
-def delivery_as_json(delivery: Delivery) -> dict[str, Any]:
-    """Return a message with its delivery state, as the alert log shows it."""
-    return {
-        "id": delivery.id,
-        "channel": delivery.channel,
-        "subject": delivery.subject.value,
-        "title": delivery.payload.get("title"),
-        "at": delivery.created_at.isoformat(),
-        "state": delivery.state.value,
-        "attempts": delivery.attempts,
-        "next_try_at": delivery.next_try_at.isoformat() if delivery.state is DeliveryState.WAITING else None,
-        "sent_at": None if delivery.sent_at is None else delivery.sent_at.isoformat(),
-        "error": delivery.error,
-    }

@@ -7,15 +7,18 @@ stays charged, and is told in one fixed sentence: why a statement failed may tel
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from uuid import uuid4
 
+from pydantic import Field
+
 from checks import Json, Outcome
-from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+from monitor.answers.budget_status import BudgetState, ProtectedPeople
 from monitor.answers.data_set import DataSet
 from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.scan.results import run_guarded
+from monitor.summaries.shapes import Shape
 from remedies import Misfit
 from remedies.differential_privacy.answers import Statistic
 from remedies.differential_privacy.epsilon import text_of
@@ -107,43 +110,67 @@ class AnswerService:
         return answer
 
 
-def plan_json(project: Project, ledger: "StoredLedger", data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:
-    """Return the cost and the noise of a request as plain data; neither depends on the table.
+class AnswerPlan(Shape):
+    """`tablewatch.answer-plan/1`: the cost and the noise of a question; neither depends on the table."""
 
-    Raises:
-        Misfit: the declaration does not allow it. NotRecorded: there is no budget.
-    """
-    charge = charge_of(data_set, statistic, "dry-run")
-    balance = ledger.balance(charge.data_set, charge.unit)
-    return {
-        "schema": "tablewatch.answer-plan/1",
-        "ok": True,
-        "table": data_set.table,
-        "request": charge.request,
-        "cost": text_of(charge.nano),
-        "covered": charge.nano <= balance.left,
-        "noise": list(statistic.accuracy(data_set.terms)),
-        "not_covered": list(statistic.not_covered(data_set.terms)),
-        "budget": budget_status_json(balance, ProtectedPeople.of(project.config, ledger, data_set.table)),
-    }
+    schema_: Literal["tablewatch.answer-plan/1"] = Field("tablewatch.answer-plan/1", alias="schema")
+    ok: bool = True
+    table: str
+    request: dict[str, Any]
+    cost: str
+    covered: bool
+    noise: tuple[dict[str, Any], ...]
+    not_covered: tuple[dict[str, Any], ...]
+    budget: BudgetState
+
+    @classmethod
+    def of(cls, project: Project, ledger: "StoredLedger", data_set: DataSet, statistic: Statistic) -> Self:
+        """Return the cost and the noise of a request.
+
+        Raises:
+            Misfit: the declaration does not allow it. NotRecorded: there is no budget.
+        """
+        charge = charge_of(data_set, statistic, "dry-run")
+        balance = ledger.balance(charge.data_set, charge.unit)
+        return cls(
+            table=data_set.table,
+            request=dict(charge.request),
+            cost=text_of(charge.nano),
+            covered=charge.nano <= balance.left,
+            noise=tuple(map(dict, statistic.accuracy(data_set.terms))),
+            not_covered=tuple(map(dict, statistic.not_covered(data_set.terms))),
+            budget=BudgetState.of(balance, ProtectedPeople.of(project.config, ledger, data_set.table)),
+        )
 
 
-def answer_json(
-    project: Project, ledger: "StoredLedger", data_set: DataSet, statistic: Statistic, private_answer: PrivateAnswer
-) -> Mapping[str, Json]:
-    """Return an answer, with where its budget stands, as plain data."""
-    balance = ledger.balance(data_set.table, data_set.budget.unit)
-    return {
-        "schema": "tablewatch.answer/1",
-        "ok": True,
-        "table": data_set.table,
-        "request_id": private_answer.request_id,
-        "repeated": private_answer.repeated,
-        "cost": text_of(private_answer.nano),
-        "statistic": getattr(statistic, "statistic", ""),
-        "answer": private_answer.answer,
-        "budget": budget_status_json(balance, ProtectedPeople.of(project.config, ledger, data_set.table)),
-    }
+class Answer(Shape):
+    """`tablewatch.answer/1`: a noisy answer, which was charged and stored."""
+
+    schema_: Literal["tablewatch.answer/1"] = Field("tablewatch.answer/1", alias="schema")
+    ok: bool = True
+    table: str
+    request_id: str
+    repeated: bool
+    cost: str
+    statistic: str
+    answer: dict[str, Any]
+    budget: BudgetState
+
+    @classmethod
+    def of(
+        cls, project: Project, ledger: "StoredLedger", data_set: DataSet, statistic: Statistic, given: PrivateAnswer
+    ) -> Self:
+        """Return an answer, with where its budget stands."""
+        balance = ledger.balance(data_set.table, data_set.budget.unit)
+        return cls(
+            table=data_set.table,
+            request_id=given.request_id,
+            repeated=given.repeated,
+            cost=text_of(given.nano),
+            statistic=getattr(statistic, "statistic", ""),
+            answer=dict(given.answer),
+            budget=BudgetState.of(balance, ProtectedPeople.of(project.config, ledger, data_set.table)),
+        )
 
 
 def _look(data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:

@@ -1,12 +1,12 @@
-"""Where budgets stand: as plain data, and in words that need no mathematics."""
+"""Where budgets stand: as a published model, and in words that need no mathematics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol, Self
 
-from checks import Json
 from monitor.config import Config
+from monitor.summaries.shapes import Shape
 from remedies.differential_privacy import Accounting, Adjacency, epsilon_of_rho, sentence
 from remedies.differential_privacy.accounting import CHANGE, times
 from remedies.differential_privacy.answers import ROW
@@ -105,34 +105,63 @@ class ProtectedPeople:
             f"(rounded up){but}"
         )
 
-    def as_json(self) -> Mapping[str, Json]:
-        """Return it as plain data; amounts are texts, since they are exact."""
-        return {
-            "name": self.name,
-            "tables": list(self.tables),
-            "adjacency": self.adjacency.value,
-            "epsilon_spent": text_of(self.epsilon),
-            "delta": None if self.delta is None else float(self.delta),
-            "sentence": self.sentence,
-        }
+
+class PeopleStatus(Shape):
+    """What all answers about the tables of the same people reveal; amounts are texts, since they are exact."""
+
+    name: str
+    tables: tuple[str, ...]
+    adjacency: Adjacency
+    epsilon_spent: str
+    delta: float | None
+    sentence: str
+
+    @classmethod
+    def of(cls, people: ProtectedPeople) -> Self:
+        """Return people as a model."""
+        return cls(
+            name=people.name,
+            tables=tuple(people.tables),
+            adjacency=people.adjacency,
+            epsilon_spent=text_of(people.epsilon),
+            delta=None if people.delta is None else float(people.delta),
+            sentence=people.sentence,
+        )
 
 
-def budget_status_json(balance: BudgetBalance, people: ProtectedPeople | None = None) -> Mapping[str, Json]:
-    """Return where a budget stands as plain data; amounts are texts, since they are exact."""
-    budget = balance.budget
-    return {
-        "table": budget.data_set,
-        "unit": budget.unit,
-        "accounting": budget.accounting.value,
-        "adjacency": budget.adjacency.value,
-        "delta": None if budget.delta is None else float(budget.delta),
-        "total": text_of(budget.total),
-        "spent": text_of(balance.spent),
-        "left": text_of(balance.left),
-        "epsilon_spent": text_of(_epsilon(balance)),
-        "sentence": sentence_of(balance),
-        "people": None if people is None else people.as_json(),
-    }
+class BudgetState(Shape):
+    """Where a budget stands; amounts are texts, since they are exact."""
+
+    table: str
+    unit: str
+    accounting: Accounting
+    adjacency: Adjacency
+    delta: float | None
+    total: str
+    spent: str
+    left: str
+    epsilon_spent: str
+    sentence: str
+    people: PeopleStatus | None
+
+    @classmethod
+    def of(cls, balance: BudgetBalance, people: ProtectedPeople | None = None, **more: Any) -> Self:
+        """Return a balance as a model; `more`: the fields that a wider model adds."""
+        budget = balance.budget
+        return cls(
+            table=budget.data_set,
+            unit=budget.unit,
+            accounting=budget.accounting,
+            adjacency=budget.adjacency,
+            delta=None if budget.delta is None else float(budget.delta),
+            total=text_of(budget.total),
+            spent=text_of(balance.spent),
+            left=text_of(balance.left),
+            epsilon_spent=text_of(_epsilon(balance)),
+            sentence=sentence_of(balance),
+            people=None if people is None else PeopleStatus.of(people),
+            **more,
+        )
 
 
 def sentence_of(balance: BudgetBalance) -> str:

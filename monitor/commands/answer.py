@@ -214,21 +214,23 @@ def _answer(
 
 def _dry_run(invocation: Invocation, at: "OpenLedger", data_set: "DataSet", statistic: "Statistic") -> None:
     """Show the cost and the noise of a request; neither depends on the table."""
-    from monitor.answers.ask import charge_of, plan_json
+    from monitor.answers.ask import AnswerPlan, charge_of
     from monitor.reporting.terminal_views.answers import draw_plan
 
     charge = charge_of(data_set, statistic, "dry-run")
     balance = at.ledger.balance(charge.data_set, charge.unit)
     at.note_mismatch(invocation)
     noises, not_covered = statistic.accuracy(data_set.terms), statistic.not_covered(data_set.terms)
-    result = plan_json(at.project, at.ledger, data_set, statistic)
-    invocation.emit(result, lambda console: draw_plan(console, charge, balance, noises=noises, not_covered=not_covered))
+    invocation.emit(
+        lambda: AnswerPlan.of(at.project, at.ledger, data_set, statistic),
+        lambda console: draw_plan(console, charge, balance, noises=noises, not_covered=not_covered),
+    )
 
 
 def _run(
     invocation: Invocation, at: "OpenLedger", data_set: "DataSet", statistic: "Statistic", request_id: str | None
 ) -> None:
-    from monitor.answers.ask import AnswerService, NotAnswered, answer_json
+    from monitor.answers.ask import Answer, AnswerService, NotAnswered
     from monitor.answers.budget_status import ProtectedPeople
     from monitor.reporting.terminal_views.answers import draw_answer
     from remedies.differential_privacy.ledger import Refusal
@@ -241,5 +243,7 @@ def _run(
         raise Stop(ExitCode.FAILED, Problem(f"answer.{outcome.reason.value}", str(outcome)))
     balance = at.ledger.balance(data_set.table, data_set.budget.unit)
     people = ProtectedPeople.of(at.project.config, at.ledger, data_set.table)
-    result = answer_json(at.project, at.ledger, data_set, statistic, outcome)
-    invocation.emit(result, lambda console: draw_answer(console, outcome, balance, people))
+    invocation.emit(
+        lambda: Answer.of(at.project, at.ledger, data_set, statistic, outcome),
+        lambda console: draw_answer(console, outcome, balance, people),
+    )

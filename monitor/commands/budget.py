@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -163,19 +163,20 @@ def _resume(at: "OpenLedger", reason: str) -> None:
 
 
 def _present(invocation: Invocation, at: "OpenLedger", balances: "Sequence[BudgetBalance]") -> None:
-    from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+    from monitor.answers.budget_status import BudgetState, ProtectedPeople
     from monitor.reporting.terminal_views.answers import draw_budgets
 
     tables = {balance.budget.data_set for balance in balances}
     groups = [
         balance for balance in ProtectedPeople.configured(at.project.config, at.ledger) if tables & set(balance.tables)
     ]
-    budgets = [
-        budget_status_json(balance, next((group for group in groups if group.holds(balance)), None))
-        for balance in balances
-    ]
-    result = {"schema": "tablewatch.budgets/1", "ok": True, "budgets": budgets}
-    invocation.emit(result, lambda console: draw_budgets(console, balances, groups))
+
+    def as_json() -> dict[str, Any]:
+        people = [next((group for group in groups if group.holds(balance)), None) for balance in balances]
+        budgets = [BudgetState.of(*item).plain() for item in zip(balances, people, strict=True)]
+        return {"schema": "tablewatch.budgets/1", "ok": True, "budgets": budgets}
+
+    invocation.emit(as_json, lambda console: draw_budgets(console, balances, groups))
 
 
 def _differences(at: "OpenLedger", balances: "Sequence[BudgetBalance]") -> "Sequence[str]":

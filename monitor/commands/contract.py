@@ -54,7 +54,7 @@ def show(
     from monitor.config.project import Project
     from monitor.reporting.terminal_views.contracts import draw, draw_groups
     from monitor.summaries.level_groups import level_groups
-    from monitor.summaries.service_levels import broken_levels, judge_contracts
+    from monitor.summaries.service_levels import ContractLine, broken_levels, judge_contracts
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -69,7 +69,7 @@ def show(
         "schema": "tablewatch.contracts/1",
         "ok": not broken_levels(judged),
         "as_of": now.isoformat(),
-        "contracts": [item.as_json() for item in judged],
+        "contracts": [ContractLine.of(item).plain() for item in judged],
         "by": by,
         "groups": [group.as_json() for group in groups],
     }

@@ -51,8 +51,8 @@ def downtime(
         return
     from incidents import to_us
     from monitor.config.project import Project
-    from monitor.reporting.terminal_views.downtime import as_json, draw
-    from monitor.summaries.downtime import DAY, MOST_DAYS, measure_downtime
+    from monitor.reporting.terminal_views.downtime import draw
+    from monitor.summaries.downtime import DAY, MOST_DAYS, DowntimeReport, measure_downtime
     from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
@@ -73,7 +73,10 @@ def downtime(
         downtime_figures = measure_downtime(project, tx, window=window, as_of_us=to_us(known_at), by=by)
     if not downtime_figures.ever_checked:
         invocation.note(f"note: no check has run yet with the store {store.name}; run 'tablewatch check'")
-    invocation.emit(as_json(project, downtime_figures), lambda console: draw(console, project, downtime_figures))
+    invocation.emit(
+        lambda: DowntimeReport.published(project, downtime_figures),
+        lambda console: draw(console, project, downtime_figures),
+    )
 
 
 @app.command()

@@ -56,19 +56,21 @@ def list_(
     """
     from dataclasses import replace
 
+    from checks import Severity
+    from incidents import State
     from monitor.config.project import Project
     from monitor.summaries.incident import incident_figures
     from monitor.triage.create import unknown_table
-    from monitor.web.views.incident_list import IncidentListing, IncidentListPage, filter_of
+    from monitor.web.views.incident_list import IncidentListPage, IncidentQuery, filter_of
     from store import IncidentFilter, IncidentPlace, IncidentSlice
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation, lazily=True)
     now = project.clock.now()
-    query = IncidentListing(
-        state=state or (),
-        severity=severity or (),
-        table=table or (),
+    query = IncidentQuery.model_construct(
+        state=tuple(map(State, state or ())),
+        severity=tuple(map(Severity, severity or ())),
+        table=tuple(table or ()),
         owner=() if owner is None else (owner,),
         since=typed_times(project, invocation, now).bound("--since", since),
         size=limit,
@@ -161,7 +163,7 @@ def causes(ctx: typer.Context, incident_id: Number) -> None:
     """
     from monitor.config.project import Project
     from monitor.reporting.terminal_views.incident import incident_headline, show_causes
-    from monitor.summaries.causes import causes_as_json, causes_of
+    from monitor.summaries.causes import IncidentCauseList, causes_of
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -174,8 +176,7 @@ def causes(ctx: typer.Context, incident_id: Number) -> None:
         for line in show_causes(causes_found, project.config.timezone):
             console.print(line)
 
-    shape = {"schema": "tablewatch.incident-causes/1", "id": incident.id, "table": incident.table}
-    invocation.emit({**shape, **causes_as_json(causes_found)}, draw)
+    invocation.emit(lambda: IncidentCauseList.of(incident, causes_found), draw)
 
 
 @app.command()

@@ -1,12 +1,15 @@
 """`tablewatch product`: show data products, their health, downtime and promises."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monitor.commands._options import From, To, reading, typed_times, window_between
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(
     help="Show data products, their health, downtime and promises.", no_args_is_help=True, rich_help_panel="Watch"
@@ -55,19 +58,18 @@ def _emit(invocation: Invocation, name: str | None, *, start: str | None, end: s
         problem = unknown_name("product", name, names, see="see 'tablewatch product list'", code="product.none")
         raise Stop(ExitCode.NOTHING_SELECTED, problem)
     from monitor.reporting.terminal_views.products import draw_list, draw_sheet
-    from monitor.summaries.products import product_states
+    from monitor.summaries.products import ProductList, product_states
 
     now = project.clock.now()
     times = typed_times(project, invocation, now)
     window = window_between(times, now, start=start, end=end)
     with reading(project) as tx:
         states = product_states(project, tx, names if name is None else [name], window, as_of=now)
-    result = {
-        "schema": "tablewatch.products/2",
-        "as_of": now.isoformat(),
-        "products": [state.as_json() for state in states],
-    }
-    if name is None:
-        invocation.emit(result, lambda console: draw_list(console, states))
-    else:
-        invocation.emit(result, lambda console: draw_sheet(console, states[0], zone=project.config.timezone))
+
+    def draw(console: "Console") -> None:
+        if name is None:
+            draw_list(console, states)
+        else:
+            draw_sheet(console, states[0], zone=project.config.timezone)
+
+    invocation.emit(lambda: ProductList.of(states, now), draw)

@@ -60,12 +60,16 @@ def status(ctx: typer.Context) -> None:
         lasting = sorted(tx.outbox.open_incidents(), key=lambda item: item.incident_id)
     elsewhere = [item for item in lasting if project.config.table(item.table) is None]
     now = project.clock.now()
-    result = {
-        **_summary(project, store.name, states, daemon_states),
-        "incidents_elsewhere": [{"incident": item.incident_id, "table": item.table} for item in elsewhere],
-        "releases": [release.to_json() for release in releases],
-        "statistics": [statistic.to_json() for statistic in statistics],
-    }
+
+    def as_json() -> dict[str, Any]:
+        from monitor.releases.overview import ReleaseEntry
+
+        return {
+            **_summary(project, store.name, states, daemon_states),
+            "incidents_elsewhere": [{"incident": item.incident_id, "table": item.table} for item in elsewhere],
+            "releases": [ReleaseEntry.of(release).plain() for release in releases],
+            "statistics": [statistic.to_json() for statistic in statistics],
+        }
 
     def draw(console: "Console") -> None:
         _draw(console, project, states, now)
@@ -81,7 +85,7 @@ def status(ctx: typer.Context) -> None:
         for line in daemon_states.lines():
             console.print(line)
 
-    invocation.emit(result, draw)
+    invocation.emit(as_json, draw)
 
 
 def _releases(project: "Project", tx: "ReadTransaction", states: "Sequence[TableState]") -> "Sequence[ReleaseState]":
@@ -155,7 +159,8 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
 def _summary(
     project: "Project", store: str, states: "Sequence[TableState]", daemon_states: "DaemonStates"
 ) -> dict[str, Any]:
-    from monitor.summaries.health import TableHealth
+    from monitor.summaries.daemons import DaemonState
+    from monitor.summaries.health import TableHealth, TableStatus
 
     now = project.clock.now()
     counted = Counter(state.health for state in states)
@@ -170,17 +175,9 @@ def _summary(
         "last_run_age_s": None if last_run_at is None else (now - last_run_at).total_seconds(),
         "open_incidents": sum(len(state.incidents) for state in states),
         "not_evaluated": sum(len(state.not_evaluated) for state in states),
-        **daemon_states.to_json(),
-        "tables": [_as_json(state, now) for state in states],
+        **DaemonState.of(daemon_states).plain(),
+        "tables": [TableStatus.at(state, now).plain() for state in states],
     }
-
-
-def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
-    from monitor.summaries.health import state_as_json
-
-    table = state.table
-    words = {"table": table.name, "domain": table.domain, "owner": state.owner, "tier": table.tier}
-    return {**words, **state_as_json(state, now)}
 
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:

@@ -38,7 +38,7 @@ def list_(
     from monitor.config.project import Project
     from monitor.config.selector import select
     from monitor.reporting.terminal_views.catalogue import draw_list
-    from monitor.summaries.catalogue import losses_of, no_loss, table_as_json
+    from monitor.summaries.catalogue import CataloguedTable, TableList, losses_of, no_loss
     from monitor.summaries.health import states_of
 
     invocation: Invocation = ctx.obj
@@ -49,14 +49,10 @@ def list_(
         states = states_of(project, tx, [table for table in project.config.tables if table.name in chosen])
         losses = losses_of(project, tx.incidents.spans(0, to_us(now)), now=now)
     none = no_loss(project, now=now)
-    result = {
-        "schema": "tablewatch.tables/1",
-        "as_of": now.isoformat(),
-        "tables": [table_as_json(project, state, losses.get(state.table.name, none)) for state in states],
-    }
+    shown = [(state, losses.get(state.table.name, none)) for state in states]
     invocation.emit(
-        result,
-        lambda console: draw_list(console, project, [(state, losses.get(state.table.name, none)) for state in states]),
+        lambda: TableList(as_of=now, tables=tuple(CataloguedTable.listed(project, *item) for item in shown)),
+        lambda console: draw_list(console, project, shown),
     )
 
 

@@ -11,13 +11,12 @@ from checks import Message, PlainEnglish, format_duration
 from incidents import Incident, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
-from monitor.releases.overview import ReleaseState
+from monitor.releases.overview import ReleaseEntry, ReleaseState
 from monitor.releases.record import states_now
 from monitor.reporting import render
 from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Week
-from monitor.reporting.terminal_views.downtime import as_json as downtime_as_json
-from monitor.summaries.downtime import DowntimeFigures, measure_downtime
+from monitor.summaries.downtime import DowntimeFigures, DowntimeReport, measure_downtime
 from monitor.summaries.incident import incident_figures
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.output_file import write_text
@@ -49,9 +48,9 @@ class DemoResult:
             "end": self.demo.end.isoformat(),
             "check_runs": self.demo.runs,
             "faults": [_fault_as_json(self.demo, fault, incident) for fault, incident in self.demo.found],
-            "downtime": downtime_as_json(self.demo.project, self.figures),
+            "downtime": DowntimeReport.published(self.demo.project, self.figures).plain(),
             "reports": [str(report) for report in self.reports],
-            "release": self.held.to_json(),
+            "release": ReleaseEntry.of(self.held).plain(),
             "release_command": self.release_command(),
         }
 

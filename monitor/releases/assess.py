@@ -12,7 +12,7 @@ from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.disclosure.assessment import RiskAssessment, RiskRequest
 from monitor.releases.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.releases.gate import check_same_remedy, check_same_table
-from monitor.releases.overview import ReleaseState, ReleaseWord, releases_of
+from monitor.releases.overview import ReleaseEntry, ReleaseState, ReleaseWord, releases_of
 from monitor.releases.state import ReleaseDecision
 from monitor.scan.run import run_checks
 from monitor.summaries.health import states_of
@@ -69,7 +69,7 @@ class ReleaseAssessment:
             "schema": "tablewatch.release/1",
             "ok": self.exit_code is ExitCode.OK,
             "exit_code": int(self.exit_code),
-            **self.state.to_json(),
+            **ReleaseEntry.of(self.state).plain(),
             "why": self.why,
             "warnings": list(self.warnings),
             "uniqueness": None if self.uniqueness is None else self.uniqueness.as_json(),

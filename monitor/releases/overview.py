@@ -13,16 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from checks import Check, Kind, Message, Status
 from incidents import Incident, Watch
-from monitor.clock import iso
 from monitor.config import Release, Table
 from monitor.config.project import Project
 from monitor.config.release_checks import release_checks
 from monitor.releases.state import ReleaseDecision, ReleaseStanding, digest_of, standing
 from monitor.summaries.health import TableState
+from monitor.summaries.shapes import Moment, Shape
 from store import ReadTransaction
 
 INCIDENT: Final = "incident"
@@ -101,21 +101,56 @@ class ReleaseState:
             case _:
                 return ReleaseWord.HOLD
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the published form."""
-        return {
-            "release": self.name,
-            "table": self.release.table,
-            "audience": self.release.audience,
-            "state": self.word.value,
-            "since": iso(self.since),
-            "approved_with": self.standing.remedy if self.word is ReleaseWord.APPROVED else None,
-            "expires_at": iso(self.standing.until),
-            "held_by": [
-                {"check_id": item.check_id, "reason": item.reason, "since": iso(item.since), "incident": item.incident}
-                for item in self.held_by
-            ],
-        }
+
+class HoldingReason(Shape):
+    """What holds a release: an incident, a check that fails or says nothing, or a decision."""
+
+    check_id: str | None
+    reason: str
+    since: Moment | None
+    incident: int | None
+
+
+class ReleaseEntry(Shape):
+    """How a release stands."""
+
+    release: str
+    table: str
+    audience: str | None
+    state: ReleaseWord
+    since: Moment | None
+    approved_with: str | None
+    expires_at: Moment | None
+    held_by: tuple[HoldingReason, ...]
+
+    @classmethod
+    def of(cls, state: ReleaseState, **more: Any) -> Self:
+        """Return a state as a model; `more`: the fields that a wider model adds."""
+        return cls(
+            release=state.name,
+            table=state.release.table,
+            audience=state.release.audience,
+            state=state.word,
+            since=state.since,
+            approved_with=state.standing.remedy if state.word is ReleaseWord.APPROVED else None,
+            expires_at=state.standing.until,
+            held_by=tuple(
+                HoldingReason(check_id=item.check_id, reason=item.reason, since=item.since, incident=item.incident)
+                for item in state.held_by
+            ),
+            **more,
+        )
+
+
+class ExplainedRelease(ReleaseEntry):
+    """How a release stands, and why."""
+
+    why: str
+
+    @classmethod
+    def of(cls, state: ReleaseState, **more: Any) -> Self:
+        """Return a state as a model; `more`: the fields that a wider model adds."""
+        return super().of(state, why=state.why, **more)
 
 
 def releases_of(project: Project, tx: ReadTransaction, states: Sequence[TableState]) -> Sequence[ReleaseState]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from monitor.clock import iso
 from monitor.config.project import Project
 from monitor.releases.digests import MARKS
-from monitor.releases.overview import ReleaseState, releases_of
+from monitor.releases.overview import ExplainedRelease, ReleaseState, releases_of
 from monitor.summaries.health import states_of
 from monitor.terminal.problem import ExitCode, Stop, unknown_name
 from store import ReadTransaction, ReleaseEvent, ReleaseEventKind
@@ -41,7 +41,7 @@ class ReleaseRecord:
             "ok": True,
             "release": self.name,
             "as_of": iso(self.as_of),
-            "standing": None if self.state is None else {**self.state.to_json(), "why": self.state.why},
+            "standing": None if self.state is None else ExplainedRelease.of(self.state).plain(),
             "purpose": None if release is None else release.purpose,
             "legal_basis": None if release is None else release.legal_basis,
             "record": [_as_json(event) for event in self.events],

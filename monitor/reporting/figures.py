@@ -13,17 +13,6 @@ _PARTS = ("min", "mean", "median", "p90", "max")
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """The distribution of a length of time over incidents, in microseconds; p90 by linear interpolation."""
-
-    min: Fraction
-    mean: Fraction
-    median: Fraction
-    p90: Fraction
-    max: Fraction
-
-
-@dataclass(frozen=True, slots=True)
 class Figures:
     """The figures of one period, or their medians over several (then counts and sums may be fractions).
 
@@ -41,9 +30,9 @@ class Figures:
     high_us: Fraction
     table_us: Fraction
     by_severity: Mapping[Severity, Fraction]
-    ttd: Spread | None
-    tta: Spread | None
-    ttr: Spread | None
+    ttd: Statistics | None
+    tta: Statistics | None
+    ttr: Statistics | None
     cost: Fraction | None
     cost_by_table_hours: Fraction | None
 
@@ -79,9 +68,9 @@ def figures_of(downtime: Downtime, cost: DowntimeCost | None) -> Figures:
         high_us=Fraction(downtime.high),
         table_us=Fraction(downtime.table_time),
         by_severity={severity: Fraction(part.downtime) for severity, part in downtime.by_severity.items()},
-        ttd=_spread(downtime.ttd),
-        tta=_spread(downtime.tta),
-        ttr=_spread(downtime.ttr),
+        ttd=downtime.ttd,
+        tta=downtime.tta,
+        ttr=downtime.ttr,
         cost=None if cost is None else cost.amount,
         cost_by_table_hours=None if cost is None else cost.table_hours_amount,
     )
@@ -115,19 +104,13 @@ def _median_severities(periods: Sequence[Mapping[Severity, Fraction]]) -> dict[S
     }
 
 
-def _spread(statistics: Statistics | None) -> Spread | None:
-    if statistics is None:
-        return None
-    return Spread(**{part: Fraction(getattr(statistics, part)) for part in _PARTS})
-
-
 def _median(values: Iterable[Fraction | None]) -> Fraction | None:
     amounts = [value for value in values if value is not None]
     return Fraction(median(amounts)) if amounts else None
 
 
-def _median_spread(spreads: Iterable[Spread | None]) -> Spread | None:
+def _median_spread(spreads: Iterable[Statistics | None]) -> Statistics | None:
     present = [spread for spread in spreads if spread is not None]
     if not present:
         return None
-    return Spread(**{part: Fraction(median(getattr(spread, part) for spread in present)) for part in _PARTS})
+    return Statistics(**{part: Fraction(median(getattr(spread, part) for spread in present)) for part in _PARTS})

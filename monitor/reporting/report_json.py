@@ -13,7 +13,7 @@ from incidents.downtime import HOUR_US
 from monitor.config.prices import Currency
 from monitor.reporting import sentences
 from monitor.reporting.domains import DomainSection
-from monitor.reporting.figures import Figures, Spread
+from monitor.reporting.figures import Figures
 from monitor.reporting.filters import format_title
 from monitor.reporting.model import (
     Coverage,
@@ -29,8 +29,13 @@ from monitor.reporting.model import (
 from monitor.reporting.scope import scope_as_json
 from monitor.summaries.incident import TEXTS
 from monitor.summaries.level_groups import groups_in_report
-from monitor.summaries.patterns import repeats_as_json
+from monitor.summaries.patterns import PatternLists, RepeatRow
+from monitor.summaries.products import ProductLine
+from monitor.summaries.promises import NamedPromise
 from monitor.summaries.ranking import Advice
+from monitor.summaries.scan_costs import ScanCostList
+from monitor.summaries.service_levels import ContractLine
+from monitor.summaries.shapes import TimeDistribution, or_nulls
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import json_text
 
@@ -82,13 +87,13 @@ def as_json(report: PeriodReport, localizer: Localizer) -> dict[str, Any]:
         },
         "method": _method(report.method),
         "releases": _releases(report.releases, localizer),
-        "contracts": [contract.as_json() for contract in report.contracts],
+        "contracts": [ContractLine.of(contract).plain() for contract in report.contracts],
         "level_groups": [group.as_json() for group in groups_in_report(report.contracts)],
         "domains": report.domains.as_json(),
         "by_domain": [_domain(section, currency) for section in report.by_domain],
-        "products": [state.as_json() for state in report.products],
-        "scan_costs": report.scan_costs.as_json(),
-        **report.patterns.as_json(currency),
+        "products": [ProductLine.of(state).plain() for state in report.products],
+        "scan_costs": ScanCostList.of(report.scan_costs).plain(),
+        **PatternLists.listed(report.patterns, currency).plain(),
     }
 
 
@@ -111,9 +116,9 @@ def _figures(figures: Figures | None, currency: Currency) -> dict[str, Any] | No
         "downtime_h": _hours(figures.downtime_us),
         "downtime_h_low": _hours(figures.low_us),
         "downtime_h_high": _hours(figures.high_us),
-        "ttd_h": _spread(figures.ttd),
-        "tta_h": _spread(figures.tta),
-        "ttr_h": _spread(figures.ttr),
+        "ttd_h": or_nulls(TimeDistribution.of(figures.ttd)),
+        "tta_h": or_nulls(TimeDistribution.of(figures.tta)),
+        "ttr_h": or_nulls(TimeDistribution.of(figures.ttr)),
         "table_hours": _hours(figures.table_us),
         "by_severity": {str(severity): _hours(part) for severity, part in figures.by_severity.items()},
         "cost": {
@@ -122,11 +127,6 @@ def _figures(figures: Figures | None, currency: Currency) -> dict[str, Any] | No
             "currency": currency.code,
         },
     }
-
-
-def _spread(spread: Spread | None) -> dict[str, float | None]:
-    parts = ("min", "mean", "median", "p90", "max")
-    return {part: None if spread is None else _hours(getattr(spread, part)) for part in parts}
 
 
 def _coverage(coverage: Coverage, localizer: MessageFormatter) -> dict[str, Any]:
@@ -151,7 +151,9 @@ def _coverage(coverage: Coverage, localizer: MessageFormatter) -> dict[str, Any]
         "unobserved_more": coverage.unobserved_more,
         "without_owner": list(coverage.without_owner),
         "without_checks": list(coverage.without_checks),
-        "promises": [{"check_id": promise.check_id, **promise.as_json()} for promise in coverage.promises],
+        "promises": [
+            NamedPromise.measured(promise, check_id=promise.check_id).plain() for promise in coverage.promises
+        ],
     }
 
 
@@ -214,7 +216,7 @@ def _domain(section: DomainSection, currency: Currency) -> dict[str, Any]:
         "tables": section.tables,
         "figures": _figures(section.figures, currency),
         "open_incidents": list(section.open),
-        "repeats": [repeats_as_json(name, item) for name, item in section.repeats.items()],
+        "repeats": [RepeatRow.of(name, item).plain() for name, item in section.repeats.items()],
         "contracts": {contract.name: contract.verdict.value for contract in section.contracts},
         "without_owner": list(section.without_owner),
     }

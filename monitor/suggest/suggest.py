@@ -258,7 +258,7 @@ def _learned_volume(column: str, hours: Sequence[tuple[int, int]], *, now: datet
     check |= {"limits": {"learned": {"false_alarms": f"1 per {_PROMISED_DAYS}d"}}} | (
         {} if aware else {"timezone": "UTC"}
     )
-    power = LearnedPower(None, limit.usual, limit.loss, limit.excess)
+    power = LearnedPower(column=None, usual=limit.usual, loss=limit.loss, excess=limit.excess)
     why = f"rows of {len(looks):,} days; {power.message(_build(check), check['id'])}"
     yield Proposal("volume", (column,), why, Confidence.LOW, check)
 

@@ -4,18 +4,16 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
+
+from pydantic import Field
 
 from checks.classes.counts import ClosedPart
-from incidents import Downtime, DowntimeCost, Spans, Window, hours, measure_by, price_by, to_us
-from monitor.clock import iso
+from incidents import Downtime, DowntimeCost, Spans, Window, measure_by, price_by, to_us
 from monitor.config import Config, Table
 from monitor.config.project import Project
-from monitor.summaries.health import TableHealth, TableState, state_as_json
-from monitor.summaries.promises import MeasuredPromise
-from monitor.summaries.shapes import Moment, Shape
-from store import Result
+from monitor.summaries.health import TableState, TableStatus
+from monitor.summaries.shapes import Moment, Money, Shape, as_hours
 
 RECENT: Final = timedelta(days=28)
 
@@ -101,44 +99,74 @@ def no_loss(project: Project, *, now: datetime) -> Loss:
     return Loss(nothing, cost, nothing, cost)
 
 
-def table_as_json(project: Project, state: TableState, loss: Loss) -> dict[str, Any]:
-    """Return what a list of tables holds of one."""
-    table = state.table
-    return {
-        "table": table.name,
-        "source": table.source,
-        "domain": table.domain,
-        "owner": state.owner,
-        "tier": table.tier,
-        "description": table.description,
-        "schedule": None if table.schedule is None else str(table.schedule),
-        "consumers": list(table.consumers),
-        "products": list(project.config.products_of(table.name)),
-        "upstream": list(table.upstream),
-        "downstream": list(lineage_of(table, project.config).downstream),
-        **state_as_json(state, project.clock.now()),
-        "downtime": _loss_as_json(project, loss),
-    }
+class LossPart(Shape):
+    """The downtime of a table in a time: incidents, hours, and cost; null where no rate is configured."""
+
+    n: int
+    downtime_h: float
+    cost: Money
+
+    @classmethod
+    def of(cls, project: Project, downtime: Downtime, cost: DowntimeCost | None) -> Self:
+        """Return a loss as a model."""
+        amount = project.currency.number(None if cost is None else cost.amount)
+        return cls(n=downtime.n, downtime_h=as_hours(downtime.downtime), cost=amount)
 
 
-def sheet_as_json(
-    project: Project,
-    state: TableState,
-    loss: Loss,
-    results: Mapping[str, Result],
-    promises: Mapping[str, MeasuredPromise] = MappingProxyType({}),
-) -> dict[str, Any]:
-    """Return the published shape `tablewatch.table/1`."""
-    table, lineage = state.table, lineage_of(state.table, project.config)
-    rate = project.pricing.per_hour(table.name, to_us(project.clock.now())) if project.priced else None
-    return {
-        "schema": "tablewatch.table/1",
-        **table_as_json(project, state, loss),
-        "upstream_all": list(lineage.upstream_all),
-        "downstream_all": list(lineage.downstream_all),
-        "per_hour": project.currency.number(rate),
-        "check_results": [_check(table, check, results, promises) for check in table.checks],
-    }
+class DowntimePeriods(Shape):
+    """The downtime of a table in the last 28 days, and to date."""
+
+    last_28_days: LossPart
+    to_date: LossPart
+    currency: str
+
+    @classmethod
+    def of(cls, project: Project, loss: Loss) -> Self:
+        """Return a loss as a model."""
+        return cls(
+            last_28_days=LossPart.of(project, loss.recent, loss.recent_cost),
+            to_date=LossPart.of(project, loss.whole, loss.whole_cost),
+            currency=project.currency.code,
+        )
+
+
+class CataloguedTable(TableStatus):
+    """A table in the catalogue: what feeds it, who uses it, how it is, and what its downtime cost."""
+
+    source: str
+    description: str | None
+    schedule: str | None
+    consumers: tuple[str, ...]
+    products: tuple[str, ...]
+    upstream: tuple[str, ...]
+    downstream: tuple[str, ...]
+    downtime: DowntimePeriods
+
+    @classmethod
+    def listed(cls, project: Project, state: TableState, loss: Loss, **more: Any) -> Self:
+        """Return a table as a list has it; `more`: the fields that a wider model adds."""
+        table = state.table
+        return cls.at(
+            state,
+            project.clock.now(),
+            source=table.source,
+            description=table.description,
+            schedule=None if table.schedule is None else str(table.schedule),
+            consumers=table.consumers,
+            products=tuple(project.config.products_of(table.name)),
+            upstream=table.upstream,
+            downstream=lineage_of(table, project.config).downstream,
+            downtime=DowntimePeriods.of(project, loss),
+            **more,
+        )
+
+
+class TableList(Shape):
+    """`tablewatch.tables/1`: the catalogue."""
+
+    schema_: Literal["tablewatch.tables/1"] = Field("tablewatch.tables/1", alias="schema")
+    as_of: Moment
+    tables: tuple[CataloguedTable, ...]
 
 
 class IncrementalPart(Shape):
@@ -168,38 +196,3 @@ class IncrementalPart(Shape):
             late=None if closed.late is None else dict(closed.late),
             in_full=tuple(check.name for check in table.own_checks if table.check_id(check) not in closed.checks),
         )
-
-
-def _check(
-    table: Table, check: Any, results: Mapping[str, Result], promises: Mapping[str, MeasuredPromise]
-) -> dict[str, Any]:
-    promise = promises.get(table.check_id(check))
-    result = results.get(table.check_id(check))
-    return {
-        "check_id": table.check_id(check),
-        "type": check.type,
-        "kind": check.kind.value,
-        "severity": check.severity.value,
-        "why": check.why,
-        "runbook": check.runbook,
-        "status": TableHealth.NOT_YET_CHECKED.value if result is None else result.status.value,
-        "reason": None if result is None or result.reason is None else result.reason.value,
-        "message": None if result is None else str(result.message),
-        "measured_at": None if result is None else iso(result.measured_at),
-        "promise": None if promise is None else promise.as_json(),
-    }
-
-
-def _loss_as_json(project: Project, loss: Loss) -> dict[str, Any]:
-    def part(downtime: Downtime, cost: DowntimeCost | None) -> dict[str, Any]:
-        return {
-            "n": downtime.n,
-            "downtime_h": float(hours(downtime.downtime)),
-            "cost": project.currency.number(None if cost is None else cost.amount),
-        }
-
-    return {
-        "last_28_days": part(loss.recent, loss.recent_cost),
-        "to_date": part(loss.whole, loss.whole_cost),
-        "currency": project.currency.code,
-    }

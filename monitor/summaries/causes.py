@@ -8,7 +8,9 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, Self
+
+from pydantic import Field
 
 from checks import Message
 from incidents import AGENT, Commented, Incident, Resolution, Resolved, State
@@ -22,11 +24,11 @@ from incidents.causes import (
     rank_causes,
     upstream_clue,
 )
-from monitor.clock import iso
 from monitor.config import Config, Table
 from monitor.config.project import Project
 from monitor.summaries.incident import RESOLUTIONS, english_title, title_of
 from monitor.summaries.measured_changes import MeasuredChange, column_changes, largest_share, value_shifts
+from monitor.summaries.shapes import Moment, Shape
 from store import LoggedEvent, LoggedEventKind, ReadTransaction, Result
 
 _MOST_TABLES: Final = 30
@@ -286,31 +288,79 @@ def _earlier(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
     return NamedCause(candidate, message, incident=incident.id, check_id=incident.check_id, comments=comments[-3:])
 
 
-def causes_as_json(causes: IncidentCauses) -> dict[str, Any]:
-    """Return the candidates as JSON."""
-    return {
-        "began": {"earliest": iso(causes.beginning.earliest), "latest": iso(causes.beginning.latest)},
-        "tables": causes.tables,
-        "tables_left_out": causes.left_out,
-        "causes": [cause_as_json(item) for item in causes.causes],
-    }
+class ScorePartsShape(Shape):
+    """The parts of a score, each between 0 and 1; the score is their product."""
+
+    prior: float
+    time: float
+    lineage: float
+    strength: float
+    rarity: float
 
 
-def cause_as_json(named: NamedCause) -> dict[str, Any]:
-    """Return a candidate as JSON; its message is in English."""
-    clue, parts = named.candidate.clue, named.candidate.parts
-    return {
-        "kind": clue.kind.value,
-        "likelihood": named.candidate.likelihood.value,
-        "score": round(parts.score, 4),
-        "parts": {name: round(getattr(parts, name), 4) for name in parts.__slots__},
-        "table": clue.table,
-        "distance": clue.distance,
-        "since": None if clue.since is None else iso(clue.since),
-        "until": None if clue.until is None else iso(clue.until),
-        "check_id": named.check_id,
-        "incident": named.incident,
-        "event": named.event,
-        "comments": list(named.comments),
-        "message": str(named.message),
-    }
+class PossibleCause(Shape):
+    """What may have caused an incident; nothing says that it did.
+
+    `message` is in English. `table` is null for what is about no table,
+    `distance` how many steps it is upstream; `since` and `until` are null for what has no time of its own.
+    """
+
+    kind: str
+    likelihood: str
+    score: float
+    parts: ScorePartsShape
+    table: str | None
+    distance: int
+    since: Moment | None
+    until: Moment | None
+    check_id: str | None
+    incident: int | None
+    event: int | None
+    comments: tuple[str, ...]
+    message: str
+
+    @classmethod
+    def of(cls, named: NamedCause, **more: Any) -> Self:
+        """Return a candidate as a model; `more`: the fields that a wider model adds."""
+        clue, parts = named.candidate.clue, named.candidate.parts
+        return cls(
+            kind=clue.kind.value,
+            likelihood=named.candidate.likelihood.value,
+            score=round(parts.score, 4),
+            parts=ScorePartsShape(**{name: round(getattr(parts, name), 4) for name in ScorePartsShape.model_fields}),
+            **{name: getattr(clue, name) for name in ("table", "distance", "since", "until")},
+            **{name: getattr(named, name) for name in ("check_id", "incident", "event", "comments")},
+            message=str(named.message),
+            **more,
+        )
+
+
+class WhenItBegan(Shape):
+    """Between which moments an incident began."""
+
+    earliest: Moment
+    latest: Moment
+
+
+class IncidentCauseList(Shape):
+    """`tablewatch.incident-causes/1`: what may have caused an incident, the likeliest first."""
+
+    schema_: Literal["tablewatch.incident-causes/1"] = Field("tablewatch.incident-causes/1", alias="schema")
+    id: int
+    table: str
+    began: WhenItBegan
+    tables: int
+    tables_left_out: int
+    causes: tuple[PossibleCause, ...]
+
+    @classmethod
+    def of(cls, incident: Incident, causes: IncidentCauses) -> Self:
+        """Return candidates as a model."""
+        return cls(
+            id=incident.id,
+            table=incident.table,
+            began=WhenItBegan(earliest=causes.beginning.earliest, latest=causes.beginning.latest),
+            tables=causes.tables,
+            tables_left_out=causes.left_out,
+            causes=tuple(PossibleCause.of(item) for item in causes.causes),
+        )

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final, Self
 
 from checks import format_duration
+from monitor.summaries.shapes import Moment, Shape
 from store import DaemonRecord, Quarantine, ReadTransaction, Scheduled, StoreHeld
 
 SILENT: Final = timedelta(minutes=1)
@@ -57,39 +58,6 @@ class DaemonStates:
         """Check whether a daemon runs."""
         return any(self.word(daemon) == "running" for daemon in self.daemons)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the published form."""
-        return {
-            "daemons": [
-                {
-                    "state": self.word(daemon),
-                    "host": daemon.host,
-                    "pid": daemon.pid,
-                    "version": daemon.version,
-                    "started_at": daemon.started_at.isoformat(),
-                    "heartbeat_at": daemon.heartbeat_at.isoformat(),
-                    "stopped_at": None if daemon.stopped_at is None else daemon.stopped_at.isoformat(),
-                    "config_loaded_at": daemon.config_loaded_at.isoformat(),
-                    "config_error": daemon.config_error,
-                    "leads": daemon.leads,
-                }
-                for daemon in self.daemons
-            ],
-            "lag_s": None if self.waits_since is None else (self.as_of - self.waits_since).total_seconds(),
-            "quarantined": [
-                {
-                    "check_id": quarantine.check_id,
-                    "crashes": quarantine.crashes,
-                    "until": None if quarantine.until is None else quarantine.until.isoformat(),
-                }
-                for quarantine in self.quarantines
-            ],
-            "delayed": [
-                {"table": row.table, "since": None if row.delayed_since is None else row.delayed_since.isoformat()}
-                for row in self.delayed
-            ],
-        }
-
     def _without_a_sign(self) -> str:
         if self.holder is None:
             return "no daemon is running; start one with 'tablewatch run'"
@@ -125,3 +93,65 @@ class DaemonStates:
             if check.until is not None and check.until > self.as_of:
                 ended = f"its worker process ended {check.crashes} times"
                 yield f"{check.check_id} is suspended until {check.until:%Y-%m-%d %H:%M} UTC: {ended}"
+
+
+class DaemonLine(Shape):
+    """A process that runs checks: `running`, `silent` or `stopped`."""
+
+    state: str
+    host: str
+    pid: int
+    version: str
+    started_at: Moment
+    heartbeat_at: Moment
+    stopped_at: Moment | None
+    config_loaded_at: Moment
+    config_error: str | None
+    leads: bool
+
+    @classmethod
+    def of(cls, record: DaemonRecord, state: str) -> Self:
+        """Return a record as a model."""
+        names = [name for name in cls.model_fields if name != "state"]
+        return cls(state=state, **{name: getattr(record, name) for name in names})
+
+
+class QuarantinedCheck(Shape):
+    """A check that ended its worker again and again, and until when it rests."""
+
+    check_id: str
+    crashes: int
+    until: Moment | None
+
+
+class DelayedTable(Shape):
+    """A table that the daily limit of its source delays, and since when."""
+
+    table: str
+    since: Moment | None
+
+
+class DaemonState(Shape):
+    """The daemons, for how long the table that waits longest has waited (seconds), and the checks that rest.
+
+    `delayed`: the tables that the daily limits of their sources delay.
+    """
+
+    daemons: tuple[DaemonLine, ...]
+    lag_s: float | None
+    quarantined: tuple[QuarantinedCheck, ...]
+    delayed: tuple[DelayedTable, ...]
+
+    @classmethod
+    def of(cls, states: DaemonStates) -> Self:
+        """Return what the store knows as a model."""
+        lag = None if states.waits_since is None else states.as_of - states.waits_since
+        return cls(
+            daemons=tuple(DaemonLine.of(daemon, states.word(daemon)) for daemon in states.daemons),
+            lag_s=None if lag is None else lag.total_seconds(),
+            quarantined=tuple(
+                QuarantinedCheck(check_id=item.check_id, crashes=item.crashes, until=item.until)
+                for item in states.quarantines
+            ),
+            delayed=tuple(DelayedTable(table=row.table, since=row.delayed_since) for row in states.delayed),
+        )

@@ -4,19 +4,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Final
+from typing import Final, Literal, Self
 
+from pydantic import Field
+
+from checks import Severity
 from checks.classes.arrays import np
 from incidents import (
+    MAINTENANCE,
     Downtime,
     DowntimeCost,
+    ExcludedCount,
     Gap,
     Incident,
+    Lever,
     MaintenanceSpans,
+    OpenIncident,
+    Resolution,
     Spans,
     Watch,
     Window,
     from_us,
+    lever,
     measure,
     measure_by,
     price,
@@ -26,15 +35,29 @@ from incidents import (
     unobserved,
 )
 from incidents.spans import Ints
+from monitor.config.prices import Currency
 from monitor.config.project import Project
 from monitor.summaries.coverage import MonitoringStart, Observed, kept_since, lasting_gaps
 from monitor.summaries.grouping import GROUPINGS, days_of
-from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternSurvey
+from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternLists, PatternSurvey
 from monitor.summaries.ranking import Advice, Ranking, advise, rank
+from monitor.summaries.shapes import (
+    Amount,
+    DowntimeGroup,
+    DowntimeHours,
+    Moment,
+    Money,
+    Shape,
+    SpreadHours,
+    TimeDistribution,
+    as_hours,
+)
 from store import ReadTransaction
 
 DAY: Final = "day"
 MOST_DAYS: Final = 400
+_SPREADS: Final = ("ttd_h", "tta_h", "ttr_h")
+_EXCLUDED: Final = (*(item.value for item in Resolution if not item.counts), MAINTENANCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,3 +250,118 @@ def _unobserved(gaps: Sequence[Gap], *, window: Window, as_of_us: int) -> Mappin
     if end_us <= window.start_us:
         return {}
     return {table: item.time for table, item in unobserved(gaps, Window(window.start_us, end_us)).items()}
+
+
+class IncidentHours(Shape):
+    """A number of incidents and their hours."""
+
+    n: int
+    hours: float
+
+    @classmethod
+    def of(cls, tally: ExcludedCount) -> Self:
+        """Return a tally as a model."""
+        return cls(n=tally.n, hours=as_hours(tally.time))
+
+
+class SeverityHours(Shape):
+    """The incidents of a severity, and the hours of their downtime."""
+
+    n: int
+    undetected_h: float
+    repair_h: float
+
+
+class OpenIncidentHours(Shape):
+    """An incident that lasts, and since how many hours."""
+
+    id: int
+    table: str
+    occurred_at: Moment
+    detected_at: Moment
+    age_h: float
+
+
+class DowntimeCosts(Amount):
+    """The cost of downtime, and what it is if overlapping incidents of a table count once."""
+
+    table_hours_amount: Money
+
+
+class DowntimeReport(DowntimeHours, PatternLists):
+    """`tablewatch.downtime/1`: hours up to floating point, money rounded once; unknown figures are null."""
+
+    schema_: Literal["tablewatch.downtime/1"] = Field("tablewatch.downtime/1", alias="schema")
+    start: Moment = Field(alias="from")
+    to: Moment
+    as_of: Moment
+    ttd_h: SpreadHours
+    tta_h: SpreadHours
+    ttr_h: SpreadHours
+    n_acknowledged: int | None
+    n_unacknowledged: int | None
+    open: tuple[OpenIncidentHours, ...]
+    excluded: dict[str, IncidentHours]
+    watched_since: Moment | None
+    unobserved_h: float | None
+    cost: DowntimeCosts
+    unpriced_h: float | None
+    exposure: IncidentHours
+    found_by_person: int
+    lever: Lever | None
+    by_severity: dict[Severity, SeverityHours]
+    grouped_by: str
+    by: tuple[DowntimeGroup, ...]
+
+    @classmethod
+    def published(cls, project: Project, figures: DowntimeFigures) -> Self:
+        """Return figures in the published shape."""
+        whole, known, currency = figures.whole, figures.known, project.currency
+        cost, advised = figures.cost if known else None, lever(whole)
+        return cls.of(
+            whole,
+            is_known=known,
+            start=from_us(whole.window.start_us),
+            to=from_us(whole.window.end_us),
+            as_of=from_us(whole.as_of_us),
+            **{name: TimeDistribution.of(getattr(whole, name[:3]) if known else None) for name in _SPREADS},
+            n_acknowledged=whole.n_acknowledged if known else None,
+            n_unacknowledged=whole.n_unacknowledged if known else None,
+            open=tuple(_open(item, figures) for item in whole.open),
+            excluded={name: IncidentHours.of(whole.excluded.get(name, ExcludedCount())) for name in _EXCLUDED},
+            watched_since=figures.watching.first,
+            unobserved_h=as_hours(sum(figures.unobserved.values())) if known else None,
+            cost=DowntimeCosts.of(
+                project,
+                None if cost is None else cost.amount,
+                table_hours_amount=currency.number(None if cost is None else cost.table_hours_amount),
+            ),
+            unpriced_h=None if cost is None else as_hours(cost.unpriced),
+            exposure=IncidentHours.of(whole.exposure),
+            found_by_person=figures.found_by_person,
+            lever=None if advised is Lever.NONE else advised,
+            by_severity={
+                severity: SeverityHours(
+                    n=part.n, undetected_h=as_hours(part.undetected), repair_h=as_hours(part.repair)
+                )
+                for severity, part in whole.by_severity.items()
+            },
+            **dict(PatternLists.listed(figures.patterns, currency)),
+            grouped_by=figures.by,
+            by=tuple(_group(part, currency) for part in figures.parts),
+        )
+
+
+def _open(lasting: OpenIncident, figures: DowntimeFigures) -> OpenIncidentHours:
+    return OpenIncidentHours(
+        id=lasting.id,
+        table=figures.table_of[lasting.id],
+        occurred_at=from_us(lasting.occurred_us),
+        detected_at=from_us(lasting.detected_us),
+        age_h=as_hours(lasting.age),
+    )
+
+
+def _group(part: DowntimePart, currency: Currency) -> DowntimeGroup:
+    amount = part.cost.amount if part.known and part.cost is not None else None
+    return DowntimeGroup.of(part.downtime, is_known=part.known, key=part.key, cost=currency.number(amount))

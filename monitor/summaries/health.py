@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Self
+
+from pydantic import Field
 
 from checks import Check, Kind, Status, format_duration
 from incidents import NOT_RUN, Incident, State, Watch, gaps_after, overdue_after, to_us
-from monitor.clock import iso
 from monitor.config import Config, Table
 from monitor.config.project import Project
+from monitor.summaries.shapes import Moment, Shape
 from store import IncidentFilter, ReadTransaction, Result
 
 LASTING: Final = (State.OPEN, State.ACKNOWLEDGED)
@@ -42,8 +44,7 @@ class TableHealth(StrEnum):
         return tuple(TableHealth).index(self)
 
 
-@dataclass(frozen=True, slots=True)
-class NotEvaluated:
+class NotEvaluated(Shape):
     """A check without a current result: why (a reason of unknown, or `not-run`), and a message."""
 
     check_id: str
@@ -115,7 +116,7 @@ def _newest(results: Sequence[Result], loaded_at: datetime | None) -> Sequence[R
 def _stored_state(name: str, results: Sequence[Result], incidents: Sequence[Incident]) -> TableState:
     counted = Counter(result.status for result in results)
     not_evaluated = [
-        NotEvaluated(result.check_id, result.reason.value, str(result.message))
+        NotEvaluated(check_id=result.check_id, reason=result.reason.value, message=str(result.message))
         for result in results
         if result.reason is not None
     ]
@@ -164,14 +165,14 @@ class _StateBuilder:
         if watch.last_unknown is not None:
             result = self.unknown_results.get(watch.check_id)
             message = str(result.message) if result is not None else "its measurement is past retention"
-            yield NotEvaluated(watch.check_id, watch.last_unknown.value, message)
+            yield NotEvaluated(check_id=watch.check_id, reason=watch.last_unknown.value, message=message)
         gaps = gaps_after(watch, table=table.name, until=self.now, period=table.period_of(check))
         if any(gap.reason == NOT_RUN for gap in gaps):
             age = format_duration(self.now - watch.last_run_at)
             expected = f"scheduled {table.schedule}, last run"
             if check.results_every is not None:
                 expected = f"a result is expected every {format_duration(check.results_every)}, the last one is from"
-            yield NotEvaluated(watch.check_id, NOT_RUN, f"{expected} {age} ago")
+            yield NotEvaluated(check_id=watch.check_id, reason=NOT_RUN, message=f"{expected} {age} ago")
 
 
 def _status(watch: Watch) -> Status:
@@ -208,23 +209,66 @@ def worst_of(*, fails: bool, is_silent: bool, warns: bool, never_ran: bool, has_
     return TableHealth.NOT_YET_CHECKED if never_ran else TableHealth.HEALTHY
 
 
-def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
-    """Return the published shape of a state."""
-    return {
-        "health": state.health.value,
-        "checks": {
-            **{status.value: state.results.get(status, 0) for status in Status},
-            "not_yet_checked": state.never_ran,
-            "total": state.results.total() + state.never_ran,
-        },
-        "last_run_at": iso(state.last_run_at),
-        "last_run_age_s": None if state.last_run_at is None else (now - state.last_run_at).total_seconds(),
-        "open_incidents": [incident.id for incident in state.incidents],
-        "not_evaluated": [
-            {"check_id": not_evaluated.check_id, "reason": not_evaluated.reason, "message": not_evaluated.message}
-            for not_evaluated in state.not_evaluated
-        ],
-    }
+class CheckCounts(Shape):
+    """The checks of a table by what they found last."""
+
+    passed: int = Field(alias="pass")
+    warn: int
+    fail: int
+    unknown: int
+    not_yet_checked: int
+    total: int
+
+    @classmethod
+    def of(cls, state: TableState) -> Self:
+        """Count the checks of a table."""
+        found = {"passed" if status is Status.PASS else status.value: state.results[status] for status in Status}
+        return cls(**found, not_yet_checked=state.never_ran, total=state.results.total() + state.never_ran)
+
+
+class TableLine(Shape):
+    """A table and its state: what every list holds of it."""
+
+    table: str
+    domain: str | None
+    owner: str | None
+    tier: str | None
+    health: TableHealth
+    checks: CheckCounts
+    last_run_at: Moment | None
+    open_incidents: tuple[int, ...]
+
+    @classmethod
+    def of(cls, state: TableState, **more: Any) -> Self:
+        """Return a state as a model; `more`: the fields that a wider model adds."""
+        return cls(
+            table=state.table.name,
+            domain=state.table.domain,
+            owner=state.owner,
+            tier=state.table.tier,
+            health=state.health,
+            checks=CheckCounts.of(state),
+            last_run_at=state.last_run_at,
+            open_incidents=tuple(incident.id for incident in state.incidents),
+            **more,
+        )
+
+
+class TableStatus(TableLine):
+    """A table with the age of its last run, and the checks that see nothing now."""
+
+    last_run_age_s: float | None
+    not_evaluated: tuple[NotEvaluated, ...]
+
+    @classmethod
+    def at(cls, state: TableState, now: datetime, **more: Any) -> Self:
+        """Return a state at a moment; `more`: the fields that a wider model adds."""
+        return cls.of(
+            state,
+            last_run_age_s=None if state.last_run_at is None else (now - state.last_run_at).total_seconds(),
+            not_evaluated=tuple(state.not_evaluated),
+            **more,
+        )
 
 
 def worst_first(states: Sequence[TableState]) -> list[TableState]:

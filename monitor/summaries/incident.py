@@ -161,20 +161,25 @@ def owner_of(project: Project, incident: Incident) -> str | None:
     return None if table is None else project.config.owner_of(table)
 
 
-class IncidentEpisode(Shape):
-    """An episode: its times, the lengths (null: it lasts, or nobody acknowledged it), and what it cost."""
+class EpisodeTimes(Shape):
+    """When it happened, and how long it took; null lengths: it lasts, or nobody acknowledged it."""
 
     occurred_at: Moment
     occurred_earliest: Moment
     occurred_latest: Moment
     occurrence_method: OccurrenceMethod
-    first_failed_at: Moment | None
     detected_at: Moment
     acknowledged_at: Moment | None
     resolved_at: Moment | None
     ttd_h: float
     tta_h: float | None
     ttr_h: float | None
+
+
+class IncidentEpisode(EpisodeTimes):
+    """An episode with its times, and what it cost."""
+
+    first_failed_at: Moment | None
     cost: Money
 
     @classmethod
@@ -230,7 +235,7 @@ class ExternalItemLine(Shape):
         )
 
 
-class IncidentSummary(Shape):
+class IncidentSummary(EpisodeTimes):
     """An incident without its history: what a list, a message and a page hold of it."""
 
     id: int
@@ -245,22 +250,12 @@ class IncidentSummary(Shape):
     found_by: FoundBy
     owner: str | None
     assignee: str | None
-    occurred_at: Moment
-    occurred_earliest: Moment
-    occurred_latest: Moment
-    occurrence_method: OccurrenceMethod
-    detected_at: Moment
-    acknowledged_at: Moment | None
-    resolved_at: Moment | None
     snoozed_until: Moment | None
     regressed: bool
     flapping: bool
     root: int | None
     merged_into: int | None
     counts: bool
-    ttd_h: float
-    tta_h: float | None
-    ttr_h: float | None
     downtime_h: float
     maintenance_h: float
     cost: Amount

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from checks.classes.arrays import np
 from incidents import (
@@ -20,7 +20,6 @@ from incidents import (
     Spans,
     Window,
     alarms_by_check,
-    hours,
     measure_by,
     price_by,
     repeats_by,
@@ -28,6 +27,7 @@ from incidents import (
 from incidents.spans import Ints
 from monitor.config.alerts_model import IncidentRules
 from monitor.config.prices import Currency
+from monitor.summaries.shapes import Money, Shape, as_hours
 
 RETURNS_WITHIN: Final = timedelta(days=28)
 """How long after the end of an episode the next one of the same check comes back."""
@@ -63,12 +63,6 @@ class DowntimeShare:
         times = (self.time + other.time, self.low + other.low, self.high + other.high)
         return DowntimeShare(self.key, self.n + other.n, *times, cost=cost, counts=self.counts)
 
-    def as_json(self, currency: Currency) -> dict[str, Any]:
-        """Return the published shape."""
-        times = {"downtime_h": self.time, "downtime_h_low": self.low, "downtime_h_high": self.high}
-        figures = {name: float(hours(time)) for name, time in times.items()}
-        return {"key": self.key, "n": self.n, "counts": self.counts, **figures, "cost": currency.number(self.cost)}
-
 
 @dataclass(frozen=True, slots=True)
 class IncidentPatterns:
@@ -96,22 +90,6 @@ class IncidentPatterns:
         parts = list(self.alarms.values())
         names = ("real", "expected", "false", "unanswered")
         return AnsweredAlarms(**{name: sum(getattr(part, name) for part in parts) for name in names})
-
-    def as_json(self, currency: Currency) -> dict[str, Any]:
-        """Return the published shapes: keys that reports and `downtime` share."""
-        return {
-            "causes": [share.as_json(currency) for share in self.causes],
-            "resolutions": [share.as_json(currency) for share in self.resolutions],
-            "repeats": {
-                "within_days": RETURNS_WITHIN.days,
-                "tables": [repeats_as_json(name, item) for name, item in self.tables.items()],
-                "checks": [repeats_as_json(name, item) for name, item in self.checks.items()],
-            },
-            "precision": {
-                "all": precision_as_json(self.all_alarms),
-                "checks": [{"check_id": name, **precision_as_json(item)} for name, item in self.alarms.items()],
-            },
-        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,23 +183,144 @@ def causes_of(spans: Spans, rules: IncidentRules) -> tuple[Mapping[int, str | No
     return labels | {number: label for label, number in numbers.items()}, number_of[spans.cause]
 
 
-def precision_as_json(alarms: AnsweredAlarms) -> dict[str, Any]:
-    """Return the published shape of alarms by their answers; shares are 0 to 1, None of nothing."""
-    shares = {"precision": alarms.precision, "precision_least": alarms.least, "precision_most": alarms.most}
-    low, high = alarms.interval or (None, None)
-    return {
-        "alarms": alarms.alarms,
-        "real": alarms.real,
-        "expected": alarms.expected,
-        "false": alarms.false,
-        "unanswered": alarms.unanswered,
-        **{name: None if share is None else float(share) for name, share in shares.items()},
-        "precision_95_low": low,
-        "precision_95_high": high,
-    }
+class PatternShare(Shape):
+    """The incidents of a cause or resolution; `key` is null where none is given. What does not count has no cost."""
+
+    key: str | None
+    n: int
+    counts: bool
+    downtime_h: float
+    downtime_h_low: float
+    downtime_h_high: float
+    cost: Money
+
+    @classmethod
+    def of(cls, share: DowntimeShare, currency: Currency) -> Self:
+        """Return a share as a model."""
+        return cls(
+            key=share.key,
+            n=share.n,
+            counts=share.counts,
+            downtime_h=as_hours(share.time),
+            downtime_h_low=as_hours(share.low),
+            downtime_h_high=as_hours(share.high),
+            cost=currency.number(share.cost),
+        )
 
 
-def repeats_as_json(name: str, repeats: Repeats) -> dict[str, Any]:
-    """Return the published shape of what came back of a table or a check."""
-    numbers = {"n": repeats.incidents, "returned": repeats.returned, "reopened": repeats.reopened, "anew": repeats.anew}
-    return {"key": name, **numbers}
+class RepeatRow(Shape):
+    """A table or check, its incidents, and the episodes that came back: of the same incident, or as one of its own."""
+
+    key: str
+    n: int
+    returned: int
+    reopened: int
+    anew: int
+
+    @classmethod
+    def of(cls, key: str, repeats: Repeats) -> Self:
+        """Return what came back of a table or a check."""
+        numbers = {name: getattr(repeats, name) for name in ("returned", "reopened", "anew")}
+        return cls(key=key, n=repeats.incidents, **numbers)
+
+
+class RepeatLists(Shape):
+    """The tables and checks with the most that came back; `more_*` counts the others."""
+
+    within_days: int
+    tables: tuple[RepeatRow, ...]
+    more_tables: int
+    checks: tuple[RepeatRow, ...]
+    more_checks: int
+
+
+class AlarmCounts(Shape):
+    """Alarms by their answers."""
+
+    alarms: int
+    real: int
+    expected: int
+    false: int
+    unanswered: int
+
+    @classmethod
+    def of(cls, alarms: AnsweredAlarms, **more: Any) -> Self:
+        """Return alarms as a model; `more`: the fields that a wider model adds."""
+        return cls(**{name: getattr(alarms, name) for name in AlarmCounts.model_fields}, **more)
+
+
+class AlarmPrecision(AlarmCounts):
+    """Alarms. `precision`: the share of those answered that was not false, with its 95 % interval.
+
+    `precision_least` and `precision_most`: of all alarms, if all or none that nobody answered were false.
+    """
+
+    precision: float | None
+    precision_least: float | None
+    precision_most: float | None
+    precision_95_low: float | None
+    precision_95_high: float | None
+
+    @classmethod
+    def of(cls, alarms: AnsweredAlarms, **more: Any) -> Self:
+        """Return alarms with their shares, 0 to 1, None of nothing."""
+        shares = {"precision": alarms.precision, "precision_least": alarms.least, "precision_most": alarms.most}
+        low, high = alarms.interval or (None, None)
+        return super().of(
+            alarms,
+            **{name: None if share is None else float(share) for name, share in shares.items()},
+            precision_95_low=low,
+            precision_95_high=high,
+            **more,
+        )
+
+
+class CheckAlarms(AlarmPrecision):
+    """The alarms of a check."""
+
+    check_id: str
+
+
+class AlarmLists(Shape):
+    """The alarms of all checks and of each, most false ones first; `more_checks` counts others."""
+
+    all: AlarmPrecision
+    checks: tuple[CheckAlarms, ...]
+    more_checks: int
+
+
+class PatternLists(Shape):
+    """Causes, resolutions, what came back, and whether alarms were real, as reports, commands and pages have them."""
+
+    causes: tuple[PatternShare, ...]
+    resolutions: tuple[PatternShare, ...]
+    repeats: RepeatLists
+    precision: AlarmLists
+
+    @classmethod
+    def listed(cls, patterns: IncidentPatterns, currency: Currency, *, most: int | None = None) -> Self:
+        """Return the first rows of each list; with `most` no check whose alarms nobody answered."""
+        tables, checks = (
+            [RepeatRow.of(name, item) for name, item in rows.items()] for rows in (patterns.tables, patterns.checks)
+        )
+        alarms = [
+            CheckAlarms.of(item, check_id=name)
+            for name, item in patterns.alarms.items()
+            if most is None or item.answered
+        ]
+        return cls(
+            causes=tuple(PatternShare.of(share, currency) for share in patterns.causes),
+            resolutions=tuple(PatternShare.of(share, currency) for share in patterns.resolutions),
+            repeats=RepeatLists(
+                within_days=RETURNS_WITHIN.days,
+                tables=tuple(tables[:most]),
+                more_tables=len(tables[most:]) if most else 0,
+                checks=tuple(checks[:most]),
+                more_checks=len(checks[most:]) if most else 0,
+            ),
+            precision=AlarmLists(
+                all=AlarmPrecision.of(patterns.all_alarms),
+                checks=tuple(alarms[:most]),
+                more_checks=len(alarms[most:]) if most else 0,
+            ),
+        )

@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Literal, Self
 
-from incidents import DownTime, Incident, LevelSurvey, Window, from_us, hours
-from monitor.clock import iso
+from pydantic import Field
+
+from incidents import DownTime, Incident, LevelSurvey, LevelVerdict, Window, from_us
 from monitor.config import Config
 from monitor.config.contracts_model import Product
 from monitor.config.project import Project
 from monitor.config.promised import contract_of_product
 from monitor.summaries.health import TableHealth, states_of
-from monitor.summaries.service_levels import JudgedContract, judge_contract, survey_of
+from monitor.summaries.service_levels import ContractLine, JudgedContract, judge_contract, survey_of
+from monitor.summaries.shapes import Moment, Shape, as_hours
 from store import ReadTransaction
 
 
-@dataclass(frozen=True, slots=True)
-class ProductPorts:
+class ProductPorts(Shape):
     """What flows into a product and out of it: tables outside that feed it, and its tables that feed tables outside."""
 
     inputs: tuple[str, ...]
@@ -51,27 +52,59 @@ class ProductState:
         """Check whether anything is promised of it."""
         return bool(self.contract.levels or self.contract.budget)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the published shape: times in hours."""
-        down = self.down
-        return {
-            "product": self.name,
-            "title": self.product.title,
-            "owner": self.product.owner,
-            "description": self.product.description,
-            "consumers": list(self.product.consumers),
-            "tables": list(self.tables),
-            "ports": {"inputs": list(self.ports.inputs), "outputs": list(self.ports.outputs)},
-            "health": self.health.value,
-            "open_incidents": [incident.id for incident in self.incidents],
-            "from": iso(from_us(self.window.start_us)),
-            "to": iso(from_us(self.window.end_us)),
-            "downtime_h": None if down is None else float(hours(down.seen)),
-            "downtime_h_low": None if down is None else float(hours(down.low)),
-            "downtime_h_high": None if down is None else float(hours(down.high)),
-            "promises": self.contract.as_json() if self.is_promised else None,
-            "verdict": self.contract.verdict.value if self.is_promised else None,
-        }
+
+class ProductLine(Shape):
+    """A data product: times in hours, downtime null where nothing was observed."""
+
+    product: str
+    title: str | None
+    owner: str | None
+    description: str | None
+    consumers: tuple[str, ...]
+    tables: tuple[str, ...]
+    ports: ProductPorts
+    health: TableHealth
+    open_incidents: tuple[int, ...]
+    start: Moment = Field(alias="from")
+    to: Moment
+    downtime_h: float | None
+    downtime_h_low: float | None
+    downtime_h_high: float | None
+    promises: ContractLine | None
+    verdict: LevelVerdict | None
+
+    @classmethod
+    def of(cls, state: ProductState) -> Self:
+        """Return a data product as a model."""
+        down, product = state.down, state.product
+        return cls(
+            product=state.name,
+            **{name: getattr(product, name) for name in ("title", "owner", "description", "consumers")},
+            tables=state.tables,
+            ports=state.ports,
+            health=state.health,
+            open_incidents=tuple(incident.id for incident in state.incidents),
+            start=from_us(state.window.start_us),
+            to=from_us(state.window.end_us),
+            downtime_h=None if down is None else as_hours(down.seen),
+            downtime_h_low=None if down is None else as_hours(down.low),
+            downtime_h_high=None if down is None else as_hours(down.high),
+            promises=ContractLine.of(state.contract) if state.is_promised else None,
+            verdict=state.contract.verdict if state.is_promised else None,
+        )
+
+
+class ProductList(Shape):
+    """`tablewatch.products/2`: data products in a period."""
+
+    schema_: Literal["tablewatch.products/2"] = Field("tablewatch.products/2", alias="schema")
+    as_of: Moment
+    products: tuple[ProductLine, ...]
+
+    @classmethod
+    def of(cls, states: Sequence[ProductState], now: datetime) -> Self:
+        """Return data products as a model."""
+        return cls(as_of=now, products=tuple(ProductLine.of(state) for state in states))
 
 
 def product_states(
@@ -122,6 +155,6 @@ def ports_of(config: Config, tables: Sequence[str]) -> ProductPorts:
     inside = set(tables)
     sources = [name for table in config.tables if table.name in inside for name in table.upstream]
     return ProductPorts(
-        tuple(name for name in dict.fromkeys(sources) if name not in inside),
-        tuple(name for name in tables if not inside.issuperset(config.fed_by.get(name, ()))),
+        inputs=tuple(name for name in dict.fromkeys(sources) if name not in inside),
+        outputs=tuple(name for name in tables if not inside.issuperset(config.fed_by.get(name, ()))),
     )

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from checks import Check, Message
 from incidents import AnsweredAlarms, Incident, Resolution, Watch, answer_of
 from monitor.config import Table
+from monitor.summaries.patterns import AlarmCounts
+from monitor.summaries.shapes import Shape
 from store import Result
 
 _DAY = timedelta(days=1)
@@ -18,8 +20,7 @@ _POWER: Final = Message(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedPower:
+class LearnedPower(Shape):
     """The smallest loss and excess that a learned limit would flag with a chance of one half; None where none is.
 
     In units of the number, which is seconds of `freshness` and a share of rows of `not_null`, as is `usual`.
@@ -30,10 +31,6 @@ class LearnedPower:
     usual: float | None
     loss: float | None
     excess: float | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the published shape."""
-        return {"column": self.column, "usual": self.usual, "loss": self.loss, "excess": self.excess}
 
     def message(self, check: Check, check_id: str) -> Message:
         """Return it as a sentence about a check."""
@@ -59,7 +56,7 @@ def powers_of(result: Result | None) -> tuple[LearnedPower, ...]:
         return ()
     limits: Iterable[tuple[str | None, Any]] = [(None, learned)] if "usual" in learned else learned.items()
     return tuple(
-        LearnedPower(column, limit["usual"], limit["loss"], limit["excess"])
+        LearnedPower(column=column, **{name: limit[name] for name in ("usual", "loss", "excess")})
         for column, limit in limits
         if isinstance(limit, Mapping) and "excess" in limit
     )
@@ -78,27 +75,19 @@ class MeasuredPromise:
     count: float
     per: timedelta
     watched: timedelta
-    false: int
-    real: int
-    expected: int
-    unanswered: int
+    answers: AnsweredAlarms
     power: tuple[LearnedPower, ...] = ()
     power_messages: tuple[Message, ...] = ()
 
     @property
-    def alarms(self) -> int:
-        """Return how many alarms there were."""
-        return self.false + self.real + self.expected + self.unanswered
-
-    @property
     def seen(self) -> float | None:
         """Return the false alarms in the time of the promise; None before that much time was watched."""
-        return self._rate(self.false)
+        return self._rate(self.answers.false)
 
     @property
     def seen_at_most(self) -> float | None:
         """Return the same if all that nobody answered were false."""
-        return self._rate(self.false + self.unanswered)
+        return self._rate(self.answers.false + self.answers.unanswered)
 
     @property
     def share(self) -> float:
@@ -108,29 +97,47 @@ class MeasuredPromise:
     def _rate(self, alarms: int) -> float | None:
         return alarms * (self.per / self.watched) if self.watched >= self.per else None
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the published shape."""
-        return {
-            "promised": self.promised,
-            "watched_days": round(self.watched / _DAY, 2),
-            "alarms": self.alarms,
-            "false": self.false,
-            "real": self.real,
-            "expected": self.expected,
-            "unanswered": self.unanswered,
-            "seen": None if self.seen is None else round(self.seen, 3),
-            "seen_at_most": None if self.seen_at_most is None else round(self.seen_at_most, 3),
-            "power": [power.as_json() for power in self.power],
-        }
-
     def sentence(self) -> str:
         """Return it for a terminal."""
         days = f"{self.watched / _DAY:.0f} d"
-        answers = f"{self.false} false, {self.real} real, {self.expected} expected, {self.unanswered} unanswered"
+        by = self.answers
+        answers = f"{by.false} false, {by.real} real, {by.expected} expected, {by.unanswered} unanswered"
         if self.seen is None or self.seen_at_most is None:
-            return f"promised {self.promised}, watched for {days} only: {self.alarms} alarms ({answers})"
-        most = "" if not self.unanswered else f", at most {self.seen_at_most:.2g}"
-        return f"promised {self.promised}, seen {self.seen:.2g}{most}: {self.alarms} alarms in {days} ({answers})"
+            return f"promised {self.promised}, watched for {days} only: {by.alarms} alarms ({answers})"
+        most = "" if not by.unanswered else f", at most {self.seen_at_most:.2g}"
+        return f"promised {self.promised}, seen {self.seen:.2g}{most}: {by.alarms} alarms in {days} ({answers})"
+
+
+class PromiseLine(AlarmCounts):
+    """How many false alarms a learned limit promised, and the alarms that there were, by how people answered them.
+
+    `seen`: false alarms in the time of the promise, `seen_at_most` with unanswered ones; null before it was watched.
+    """
+
+    promised: str
+    watched_days: float
+    seen: float | None
+    seen_at_most: float | None
+    power: tuple[LearnedPower, ...]
+
+    @classmethod
+    def measured(cls, promise: MeasuredPromise, **more: Any) -> Self:
+        """Return a promise as a model; `more`: the fields that a wider model adds."""
+        return cls.of(
+            promise.answers,
+            promised=promise.promised,
+            watched_days=round(promise.watched / _DAY, 2),
+            seen=None if promise.seen is None else round(promise.seen, 3),
+            seen_at_most=None if promise.seen_at_most is None else round(promise.seen_at_most, 3),
+            power=promise.power,
+            **more,
+        )
+
+
+class NamedPromise(PromiseLine):
+    """The promise of a check."""
+
+    check_id: str
 
 
 def promises_of(
@@ -176,8 +183,5 @@ def promise_of(
         count=alarms.count,
         per=alarms.per,
         watched=now - since,
-        false=answers.false,
-        real=answers.real,
-        expected=answers.expected,
-        unanswered=answers.unanswered,
+        answers=answers,
     )

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from checks import format_duration
 from monitor.config.project import Project
+from monitor.summaries.shapes import Shape
 from store import ReadTransaction, Spending
 
 LAST_DAYS: Final = 7
@@ -47,12 +48,6 @@ class ScanCosts:
         lines.sort(key=lambda line: (-line.spending.seconds, line.source, line.table))
         return cls(sum(by_table.values(), Spending()), tuple(lines[:most]), max(0, len(lines) - most))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the published form."""
-        lines = ((line, spending_as_json(line.spending)) for line in self.tables)
-        shown = [{"source": line.source, "table": line.table, **spent} for line, spent in lines]
-        return {"whole": spending_as_json(self.whole), "shown": shown, "more": self.more}
-
 
 @dataclass(frozen=True, slots=True)
 class TableCost:
@@ -67,19 +62,59 @@ class TableCost:
         days = tx.costs.of_table(table, first_day(project, now), today(project, now))
         return cls(days.get(today(project, now), Spending()), sum(days.values(), Spending()))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the published form."""
-        return {"today": spending_as_json(self.today), f"last_{LAST_DAYS}_days": spending_as_json(self.recent)}
+
+class SpendingPart(Shape):
+    """The cost of runs in the source, as its engine reports it: null is unknown."""
+
+    runs: int
+    seconds: float
+    rows_read: int | None
+    bytes_read: int | None
+
+    @classmethod
+    def of(cls, spending: Spending, **more: Any) -> Self:
+        """Return a spending as a model; `more`: the fields that a wider model adds."""
+        volume = spending.volume
+        return cls(
+            runs=spending.runs,
+            seconds=round(spending.seconds, 6),
+            rows_read=volume.rows,
+            bytes_read=volume.bytes,
+            **more,
+        )
 
 
-def spending_as_json(spending: Spending) -> dict[str, Any]:
-    """Return the published form: null is unknown."""
-    return {
-        "runs": spending.runs,
-        "seconds": round(spending.seconds, 6),
-        "rows_read": spending.volume.rows,
-        "bytes_read": spending.volume.bytes,
-    }
+class TableSpending(SpendingPart):
+    """The cost of the runs of a table."""
+
+    source: str
+    table: str
+
+
+class ScanCostList(Shape):
+    """The cost of all runs, and of the costliest tables; `more` counts the others."""
+
+    whole: SpendingPart
+    shown: tuple[TableSpending, ...]
+    more: int
+
+    @classmethod
+    def of(cls, costs: ScanCosts) -> Self:
+        """Return costs as a model."""
+        lines = (TableSpending.of(line.spending, source=line.source, table=line.table) for line in costs.tables)
+        return cls(whole=SpendingPart.of(costs.whole), shown=tuple(lines), more=costs.more)
+
+
+class ScanCostPart(Shape):
+    """The cost of the runs of a table today and in the last seven days, by days of the project."""
+
+    today: SpendingPart
+    last_7_days: SpendingPart
+
+    @classmethod
+    def of(cls, cost: TableCost) -> Self:
+        """Return costs as a model."""
+        return cls(today=SpendingPart.of(cost.today), last_7_days=SpendingPart.of(cost.recent))
 
 
 def format_spending(spending: Spending) -> str:

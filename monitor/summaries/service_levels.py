@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
+
+from pydantic import Field
 
 from incidents import (
     DownTime,
@@ -23,13 +25,13 @@ from incidents import (
     error_budget,
     fast_burn,
     from_us,
-    hours,
     to_us,
 )
 from monitor.config.prices import planned_work
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.coverage import MonitoringStart, lasting_gaps, observed_tables
+from monitor.summaries.shapes import Moment, Shape, as_hours
 from store import Changed, ReadTransaction, Transition
 
 if TYPE_CHECKING:
@@ -76,20 +78,6 @@ class JudgedContract:
     def verdict(self) -> LevelVerdict:
         """Return the worst verdict of its levels and its error budget."""
         return max((verdict for _, verdict in self.verdicts), key=tuple(LevelVerdict).index)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the published shape: times in hours, availability as a share."""
-        return {
-            "contract": self.name,
-            "tables": list(self.tables),
-            "from": from_us(self.window.start_us).isoformat(),
-            "to": from_us(self.window.end_us).isoformat(),
-            "observed_h": float(hours(self.observed_us)),
-            "levels": [_level_as_json(level) for level in self.levels],
-            "error_budget": None if self.budget is None else _budget_as_json(self.budget),
-            "origins": dict(self.origins),
-            "labels": dict(self.labels),
-        }
 
 
 def judge_contracts(
@@ -250,60 +238,146 @@ def _messages(transition: Transition) -> Iterable[str]:
     return (record["delivery"] for record in channels.values() if record.get("delivery") is not None)
 
 
-def _level_as_json(result: LevelResult) -> dict[str, Any]:
-    def number(value: Fraction | None) -> float | None:
-        if value is None:
-            return None
-        return float(value if result.level is Level.AVAILABILITY else hours(value))
+class LevelLine(Shape):
+    """A promised service level and the worst that was seen, between `low` and `high`: hours, or a share (0 to 1).
 
-    return {
-        "level": result.level.value,
-        "unit": "share" if result.level is Level.AVAILABILITY else "h",
-        "promised": number(result.promised),
-        "seen": number(result.seen),
-        "low": number(result.low),
-        "high": number(result.high),
-        "missed_by": number(result.missed_by),
-        "verdict": result.verdict.value,
-        "judged": result.judged,
-        "kept": result.kept,
-        "broken": result.broken,
-        "share_kept_low": None if result.share_kept is None else float(result.share_kept[0]),
-        "share_kept_high": None if result.share_kept is None else float(result.share_kept[1]),
-        "incidents": list(result.incidents),
-        "undecided": list(result.undecided),
-    }
+    `incidents` broke it, of the `undecided` it is not known, or not known yet. Of the `judged` episodes so many kept a
+    time, and so many broke it; the share that kept it is between two ends, null where there is none.
+    """
+
+    level: Level
+    unit: Literal["h", "share"]
+    promised: float
+    seen: float | None
+    low: float | None
+    high: float | None
+    missed_by: float | None
+    verdict: LevelVerdict
+    judged: int
+    kept: int
+    broken: int
+    share_kept_low: float | None
+    share_kept_high: float | None
+    incidents: tuple[int, ...]
+    undecided: tuple[int, ...]
+
+    @classmethod
+    def of(cls, result: LevelResult) -> Self:
+        """Return a judged level as a model."""
+        is_share = result.level is Level.AVAILABILITY
+
+        def number(value: Fraction | None) -> float | None:
+            return None if value is None else float(value) if is_share else as_hours(value)
+
+        low, high = result.share_kept or (None, None)
+        return cls(
+            level=result.level,
+            unit="share" if is_share else "h",
+            promised=float(result.promised) if is_share else as_hours(result.promised),
+            **{name: number(getattr(result, name)) for name in ("seen", "low", "high", "missed_by")},
+            share_kept_low=None if low is None else float(low),
+            share_kept_high=None if high is None else float(high),
+            **{
+                name: getattr(result, name)
+                for name in ("verdict", "judged", "kept", "broken", "incidents", "undecided")
+            },
+        )
 
 
-def _budget_as_json(budget: ErrorBudget) -> dict[str, Any]:
-    def length(time: Fraction | int | None) -> float | None:
-        return None if time is None else float(hours(time))
+class BurnRateLine(Shape):
+    """Downtime of the last hours relative to the allowed rate: above 1 the budget does not last."""
 
-    def ends(name: str, time: DownTime) -> dict[str, float | None]:
-        return {name: length(time.seen), f"{name}_low": length(time.low), f"{name}_high": length(time.high)}
+    window_h: float
+    rate: float
+    rate_low: float
+    rate_high: float
 
-    forecast = budget.exhaustion
-    return {
-        "allowed_h": length(budget.allowed_us),
-        "per_h": length(budget.per_us),
-        "from": from_us(budget.end_us - budget.per_us).isoformat(),
-        "to": from_us(budget.end_us).isoformat(),
-        **ends("spent_h", budget.spent),
-        **ends("left_h", budget.left),
-        "verdict": budget.verdict.value,
-        "burn_rates": [
-            {
-                "window_h": length(rate.length_us),
-                "rate": float(rate.seen),
-                "rate_low": float(rate.low),
-                "rate_high": float(rate.high),
-            }
-            for rate in budget.rates
-        ],
-        "used_up_in_h": length(forecast.expected),
-        "used_up_in_h_soonest": length(forecast.soonest),
-        "used_up_in_h_latest": length(forecast.latest),
-    }
+
+class ErrorBudgetLine(Shape):
+    """Downtime allowed in a rolling period, spent, left, and in how many hours it is used up: null is never."""
+
+    allowed_h: float
+    per_h: float
+    start: Moment = Field(alias="from")
+    to: Moment
+    spent_h: float
+    spent_h_low: float
+    spent_h_high: float
+    left_h: float
+    left_h_low: float
+    left_h_high: float
+    verdict: LevelVerdict
+    burn_rates: tuple[BurnRateLine, ...]
+    used_up_in_h: float | None
+    used_up_in_h_soonest: float | None
+    used_up_in_h_latest: float | None
+
+    @classmethod
+    def of(cls, budget: ErrorBudget) -> Self:
+        """Return an error budget as a model."""
+        forecast = budget.exhaustion
+        return cls(
+            allowed_h=as_hours(budget.allowed_us),
+            per_h=as_hours(budget.per_us),
+            start=from_us(budget.end_us - budget.per_us),
+            to=from_us(budget.end_us),
+            **_ends("spent_h", budget.spent),
+            **_ends("left_h", budget.left),
+            verdict=budget.verdict,
+            burn_rates=tuple(
+                BurnRateLine(
+                    window_h=as_hours(rate.length_us),
+                    rate=float(rate.seen),
+                    rate_low=float(rate.low),
+                    rate_high=float(rate.high),
+                )
+                for rate in budget.rates
+            ),
+            used_up_in_h=_or_none(forecast.expected),
+            used_up_in_h_soonest=_or_none(forecast.soonest),
+            used_up_in_h_latest=_or_none(forecast.latest),
+        )
+
+
+class ContractLine(Shape):
+    """The service levels of a contract in a period, or of a table (`slo:TABLE`); `origins`: by which key, by level.
+
+    `labels`: the table, owner, domain and tier of `slo:TABLE`, else empty. `observed_h`: hours of the period that all
+    checks of its tables saw.
+    """
+
+    contract: str
+    tables: tuple[str, ...]
+    start: Moment = Field(alias="from")
+    to: Moment
+    observed_h: float
+    levels: tuple[LevelLine, ...]
+    error_budget: ErrorBudgetLine | None
+    origins: dict[str, str]
+    labels: dict[str, str | None]
+
+    @classmethod
+    def of(cls, judged: JudgedContract) -> Self:
+        """Return a judged contract as a model: times in hours, availability as a share."""
+        return cls(
+            contract=judged.name,
+            tables=judged.tables,
+            start=from_us(judged.window.start_us),
+            to=from_us(judged.window.end_us),
+            observed_h=as_hours(judged.observed_us),
+            levels=tuple(LevelLine.of(level) for level in judged.levels),
+            error_budget=None if judged.budget is None else ErrorBudgetLine.of(judged.budget),
+            origins=dict(judged.origins),
+            labels=dict(judged.labels),
+        )
+
+
+def _ends(name: str, time: DownTime) -> dict[str, float]:
+    return {name: as_hours(time.seen), f"{name}_low": as_hours(time.low), f"{name}_high": as_hours(time.high)}
+
+
+def _or_none(time: Fraction | None) -> float | None:
+    return None if time is None else as_hours(time)
 
 
 def broken_levels(contracts: Sequence[JudgedContract]) -> int:

@@ -132,11 +132,16 @@ class WebRoute:
     load: RequestCost = RequestCost.PAGE
 
     @property
+    def name(self) -> str:
+        """Return the path of a page as the API has it."""
+        return "/overview" if self.path == "/" else self.path
+
+    @property
     def is_api(self) -> bool:
         """Check whether programs call it: it is in the OpenAPI document, and its errors are JSON."""
         return is_api_path(self.path)
 
 
 def is_api_path(path: str) -> bool:
-    """Check whether a path is that of the API or the JSON twin of a page."""
+    """Check whether a path is that of the API, or leads there from a page."""
     return path.startswith("/api/") or path.endswith(".json")

@@ -7,12 +7,12 @@ from typing import Final
 
 from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
 from monitor.summaries.incident import IncidentEpisode
+from monitor.summaries.shapes import DowntimeGroup, TimeDistribution
 from monitor.web.views.budgets import BudgetDay
 from monitor.web.views.checks import CheckPage, CheckPoint
-from monitor.web.views.downtime import CalendarRow, DowntimeGroup
+from monitor.web.views.downtime import CalendarRow
 from monitor.web.views.incidents import IncidentPage
 from monitor.web.views.releases import ReleaseComparisonPage, is_plotted, meets_limits
-from monitor.web.views.shapes import TimeDistribution
 from monitor.web.views.table import StripDay
 
 HISTORY_HEIGHT: Final = 180
@@ -291,10 +291,10 @@ class SplitBars:
 
 def split_bars(groups: Sequence[DowntimeGroup]) -> Sequence[tuple[DowntimeGroup, SplitBars]]:
     """Return the bars of groups on one scale, which ends at the largest downtime that any of them may have had."""
-    most = max((max(group.downtime_h, group.downtime_h_high) for group in groups), default=0.0)
+    most = max((max(group.downtime_h or 0.0, group.downtime_h_high or 0.0) for group in groups), default=0.0)
 
-    def bar(start: float, end: float) -> Bar | None:
-        if end <= start or most <= 0:
+    def bar(start: float | None, end: float | None) -> Bar | None:
+        if start is None or end is None or end <= start or most <= 0:
             return None
         return Bar(round(100 * start / most, 3), round(100 * (end - start) / most, 3))
 
@@ -303,7 +303,7 @@ def split_bars(groups: Sequence[DowntimeGroup]) -> Sequence[tuple[DowntimeGroup,
             group,
             SplitBars(
                 undetected=bar(0, group.undetected_h),
-                repair=bar(group.undetected_h, group.undetected_h + group.repair_h),
+                repair=bar(group.undetected_h, (group.undetected_h or 0.0) + (group.repair_h or 0.0)),
                 whisker=bar(group.downtime_h_low, group.downtime_h_high),
             ),
         )

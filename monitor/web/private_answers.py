@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from monitor.answers.ask import AnswerService, NotAnswered, answer_json, plan_json
-from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+from monitor.answers.ask import Answer, AnswerPlan, AnswerService, NotAnswered
+from monitor.answers.budget_status import BudgetState, ProtectedPeople
 from monitor.answers.data_set import DataSet
 from monitor.reporting.terminal_views.answers import accuracy_lines
 from monitor.summaries.shapes import Moment, Shape
@@ -100,36 +100,8 @@ class QuestionTable(Shape):
 
     table: str
     columns: tuple[DeclaredColumn, ...]
-    budget: dict[str, Any] | None
+    budget: BudgetState | None
     answers: tuple[EarlierAnswer, ...]
-
-
-class AnswerPlan(Shape):
-    """`tablewatch.answer-plan/1`: the cost and the noise of a question; neither depends on the table."""
-
-    schema_: Literal["tablewatch.answer-plan/1"] = Field("tablewatch.answer-plan/1", alias="schema")
-    ok: bool
-    table: str
-    request: dict[str, Any]
-    cost: str
-    covered: bool
-    noise: tuple[dict[str, Any], ...]
-    not_covered: tuple[dict[str, Any], ...]
-    budget: dict[str, Any]
-
-
-class Answer(Shape):
-    """`tablewatch.answer/1`: a noisy answer, which was charged and stored."""
-
-    schema_: Literal["tablewatch.answer/1"] = Field("tablewatch.answer/1", alias="schema")
-    ok: bool
-    table: str
-    request_id: str
-    repeated: bool
-    cost: str
-    statistic: str
-    answer: dict[str, Any]
-    budget: dict[str, Any]
 
 
 class QuestionPage(Shape):
@@ -157,7 +129,7 @@ def plan_answer(call: Call) -> AnswerPlan:
     _count_question(call)
     statistic, data_set = call.body.question, _data_set(call)
     with _refusals():
-        return AnswerPlan.model_validate(plan_json(call.project, _ledger(call), data_set, statistic))
+        return AnswerPlan.of(call.project, _ledger(call), data_set, statistic)
 
 
 def give_answer(call: Call) -> Answer:
@@ -178,7 +150,7 @@ def give_answer(call: Call) -> Answer:
             raise WebError(503, Problem("answer.not_computed", str(error))) from None
         if isinstance(outcome, Refusal):
             raise WebError(409, Problem(f"answer.{outcome.reason.value}", str(outcome)))
-        return Answer.model_validate(answer_json(call.project, ledger, data_set, statistic, outcome))
+        return Answer.of(call.project, ledger, data_set, statistic, outcome)
 
 
 def _count_question(call: Call) -> None:
@@ -226,7 +198,7 @@ def _table(call: Call, name: str) -> QuestionTable:
             DeclaredColumn(name=column, domain=dict(domain.as_json()))
             for column, domain in data_set.declared.domain.items()
         ),
-        budget=None if balance is None else dict(budget_status_json(balance, people)),
+        budget=None if balance is None else BudgetState.of(balance, people),
         answers=tuple(
             EarlierAnswer(
                 request_id=item.request_id,

@@ -1,6 +1,6 @@
 """All routes of the application: one table, from which access, documentation and tests are derived.
 
-A page is read at its path; its model is JSON at the same path with `.json`, and below `/api/v1`.
+A page is read at its path; its model is JSON below `/api/v1`, where the same path with `.json` leads.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from monitor.answers.ask import Answer, AnswerPlan
 from monitor.integrations.results import ExternalRun
 from monitor.verbs.release import ReleaseName
 from monitor.verbs.verb import Access, Nothing
@@ -30,8 +31,6 @@ from monitor.web.pipeline_requests import (
     request_runs,
 )
 from monitor.web.private_answers import (
-    Answer,
-    AnswerPlan,
     QuestionBody,
     QuestionPage,
     give_answer,
@@ -54,7 +53,6 @@ from monitor.web.views.incidents import IncidentPage, IncidentRequest, show_inci
 from monitor.web.views.overview import OverviewPage, show_overview
 from monitor.web.views.products import (
     ProductListPage,
-    ProductListQuery,
     ProductPage,
     ProductQuery,
     list_products,
@@ -68,6 +66,7 @@ from monitor.web.views.releases import (
     show_comparison,
     show_release,
 )
+from monitor.web.views.shapes import NameListQuery
 from monitor.web.views.table import TablePage, TableQuery, show_table
 from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
 
@@ -123,7 +122,7 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page(INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentRequest)
     yield from _page("/tables", "tables", list_tables, TableListPage, "List tables", TableListQuery)
     yield from _page("/tables/{name:path}", "table", show_table, TablePage, "Show a table", TableQuery)
-    yield from _page("/products", "products", list_products, ProductListPage, "List data products", ProductListQuery)
+    yield from _page("/products", "products", list_products, ProductListPage, "List data products", NameListQuery)
     yield from _page("/products/{name}", "product", show_product, ProductPage, "Show a data product", ProductQuery)
     yield from _page("/checks", "checks", list_check_costs, CheckCostPage, "What checks cost and find", CheckCostQuery)
     yield from _page("/checks/{id:path}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
@@ -180,13 +179,12 @@ def _page(
     summary: str,
     query: type[BaseModel] = Nothing,
 ) -> Iterator[WebRoute]:
-    """Yield a page with its twins; the twins come first, since a name in a path could end with `.json` too."""
+    """Yield a page, and its model below `/api/v1`."""
     load = RequestCost.HEAVY_VIEW if view in _HEAVY_VIEWS else RequestCost.VIEW
     page = WebRoute(
         "GET", path, Access.READ, SharedView(view), summary, template=template, reply=reply, query=query, load=load
     )
-    name = "/overview" if path == "/" else path
-    yield from (replace(page, path=twin, template=None) for twin in (f"{name}.json", f"{API}{name}"))
+    yield replace(page, path=f"{API}{page.name}", template=None)
     yield page
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import uvicorn
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Place
 from starlette.routing import Router
 from starlette.types import ASGIApp
@@ -27,6 +27,7 @@ from monitor.web.private_answers import MOST_A_MINUTE
 from monitor.web.rate_limit import TryLimit, make_gates
 from monitor.web.routes import routes
 from monitor.web.sign_in import CALLBACK
+from monitor.web.verb_routes import API
 from store import Store
 
 _GRACE_S: Final = 3
@@ -71,8 +72,16 @@ def asgi(application: Application) -> ASGIApp:
     for route in routes():
         of_path.setdefault(route.path, {})[route.method] = endpoint(route, application, pages)
     places = [Place(path, _by_method(of_method), methods=list(of_method)) for path, of_method in of_path.items()]
-    router = Router(places, redirect_slashes=False)
+    twins = [Place(f"{page.name}.json", _redirect_to_api) for page in routes() if page.template and page.reply]
+    router = Router([*twins, *places], redirect_slashes=False)
     return Boundary(router, project.config.web, lambda request, error: refusal(application, pages, request, error))
+
+
+async def _redirect_to_api(request: Request) -> Response:
+    """Redirect from a page with `.json` to its model in the API."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    raw: bytes = request.scope["raw_path"]
+    return RedirectResponse(f"{API}{raw.decode('ascii').removesuffix('.json')}{query}", 308)
 
 
 def _by_method(of_method: Mapping[str, Respond]) -> Respond:

@@ -1,26 +1,18 @@
-"""The downtime of a window: as JSON (the published shape), and as tables with the recommendation."""
+"""The downtime of a window, as tables with the recommendation."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
 from checks import PlainEnglish
 from incidents import (
-    MAINTENANCE,
-    Downtime,
-    DowntimeCost,
-    ExcludedCount,
-    Lever,
-    Resolution,
     Statistics,
     from_us,
-    hours,
     lever,
 )
-from monitor.config.prices import Currency
 from monitor.config.project import Project
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences
@@ -36,118 +28,8 @@ if TYPE_CHECKING:
 
 _NO_KEY: Final = {"check": "(reported by a person)", "root-owner": "(no owner)", "cause": NO_CAUSE}
 _STATISTICS: Final = ("min", "mean", "median", "p90", "max")
-_EXCLUDED: Final = (*(item.value for item in Resolution if not item.counts), MAINTENANCE)
 _SHOWN: Final = 10
 _COSTLY: Final = 3
-
-
-def as_json(project: Project, downtime_figures: DowntimeFigures) -> dict[str, Any]:
-    """Return the published shape `tablewatch.downtime/1`. Hours are exact up to floating point, money is rounded once.
-
-    Figures of an unknown window are null.
-    """
-    whole, currency = downtime_figures.whole, project.currency
-    figures = {
-        "n": whole.n,
-        "n_occurred": whole.n_occurred,
-        "undetected_h": _h(whole.undetected),
-        "repair_h": _h(whole.repair),
-        "downtime_h": _h(whole.downtime),
-        "downtime_h_low": _h(whole.low),
-        "downtime_h_high": _h(whole.high),
-        "ttd_h": _statistics(whole.ttd),
-        "tta_h": _statistics(whole.tta),
-        "ttr_h": _statistics(whole.ttr),
-        "n_acknowledged": whole.n_acknowledged,
-        "n_unacknowledged": whole.n_unacknowledged,
-        "table_hours": _h(whole.table_time),
-    }
-    return {
-        "schema": "tablewatch.downtime/1",
-        "from": _iso(whole.window.start_us),
-        "to": _iso(whole.window.end_us),
-        "as_of": _iso(whole.as_of_us),
-        **(figures if downtime_figures.known else _none_of(figures)),
-        "open": [
-            {
-                "id": open_incident.id,
-                "table": downtime_figures.table_of[open_incident.id],
-                "occurred_at": _iso(open_incident.occurred_us),
-                "detected_at": _iso(open_incident.detected_us),
-                "age_h": _h(open_incident.age),
-            }
-            for open_incident in whole.open
-        ],
-        "excluded": {name: _tally(whole.excluded.get(name, ExcludedCount())) for name in _EXCLUDED},
-        "watched_since": None
-        if downtime_figures.watching.first is None
-        else downtime_figures.watching.first.isoformat(),
-        "unobserved_h": _h(sum(downtime_figures.unobserved.values())) if downtime_figures.known else None,
-        "cost": {
-            **_amounts(downtime_figures.cost if downtime_figures.known else None, currency),
-            "currency": currency.code,
-        },
-        "unpriced_h": None
-        if downtime_figures.cost is None or not downtime_figures.known
-        else _h(downtime_figures.cost.unpriced),
-        "exposure": _tally(whole.exposure),
-        "found_by_person": downtime_figures.found_by_person,
-        "lever": _lever(whole),
-        "by_severity": {
-            severity.value: {"n": part.n, "undetected_h": _h(part.undetected), "repair_h": _h(part.repair)}
-            for severity, part in whole.by_severity.items()
-        },
-        **downtime_figures.patterns.as_json(currency),
-        "grouped_by": downtime_figures.by,
-        "by": [_part(part, currency) for part in downtime_figures.parts],
-    }
-
-
-def _none_of(figures: dict[str, Any]) -> dict[str, Any]:
-    return {name: value if isinstance(value, dict) else None for name, value in figures.items()}
-
-
-def _part(part: DowntimePart, currency: Currency) -> dict[str, Any]:
-    figures = {
-        "n": part.downtime.n,
-        "n_occurred": part.downtime.n_occurred,
-        "undetected_h": _h(part.downtime.undetected),
-        "repair_h": _h(part.downtime.repair),
-        "downtime_h": _h(part.downtime.downtime),
-        "downtime_h_low": _h(part.downtime.low),
-        "downtime_h_high": _h(part.downtime.high),
-        "table_hours": _h(part.downtime.table_time),
-        "cost": currency.number(None if part.cost is None else part.cost.amount),
-    }
-    return {"key": part.key, **(figures if part.known else _none_of(figures))}
-
-
-def _amounts(cost: DowntimeCost | None, currency: Currency) -> dict[str, Any]:
-    return {
-        "amount": currency.number(None if cost is None else cost.amount),
-        "table_hours_amount": currency.number(None if cost is None else cost.table_hours_amount),
-    }
-
-
-def _statistics(statistics: Statistics | None) -> dict[str, float | None]:
-    return {name: None if statistics is None else _h(getattr(statistics, name)) for name in _STATISTICS}
-
-
-def _tally(tally: ExcludedCount) -> dict[str, Any]:
-    return {"n": tally.n, "hours": _h(tally.time)}
-
-
-def _lever(whole: Downtime) -> str | None:
-    result = lever(whole)
-    return None if result is Lever.NONE else result.value
-
-
-def _iso(moment_us: int) -> str:
-    return from_us(moment_us).isoformat()
-
-
-def _h(microseconds: Fraction | int) -> float:
-    return float(hours(microseconds))
 
 
 def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures) -> None:

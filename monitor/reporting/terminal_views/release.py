@@ -12,7 +12,7 @@ from monitor.clock import iso
 from monitor.releases.compare import ANSWERS, HOLDS, LABEL, REFUSED, ReleaseComparison, RemedyTrial
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.releases.export import Exported
-from monitor.releases.overview import ReleaseState, ReleaseWord
+from monitor.releases.overview import ExplainedRelease, ReleaseState, ReleaseWord
 from monitor.releases.record import export_as_json
 from monitor.releases.verify_file import FileVerification
 from monitor.reporting.terminal_views.risk import draw_assessment
@@ -205,7 +205,7 @@ def list_as_json(
         "ok": True,
         "as_of": iso(as_of),
         "releases": [
-            {**state.to_json(), "why": state.why, "last_export": _last(exports, state.name)} for state in states
+            {**ExplainedRelease.of(state).plain(), "last_export": _last(exports, state.name)} for state in states
         ],
         "no_longer_configured": [
             {"release": name, "last_export": _last(exports, name)} for name in sorted(exports.keys() - entries)

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from monitor.alerts.decision_record import decision_as_json, delivery_as_json
 from monitor.config.project import Project
 from monitor.summaries.shapes import Moment, Shape
 from monitor.summaries.silence import SilenceLine
@@ -57,6 +56,24 @@ class AlertDecision(Shape):
     why: str | None
     channels: tuple[ChannelDecision, ...]
 
+    @classmethod
+    def of(cls, transition: Transition, states: Mapping[str, DeliveryState]) -> Self:
+        """Return a change with the decisions about it, each message with how far it is."""
+        decision = transition.decision or {"why": None, "channels": {}}
+        return cls(
+            incident=transition.incident_id,
+            warning=transition.warning_id,
+            table=transition.table,
+            change=transition.change.value,
+            at=transition.recorded_at,
+            settled_at=transition.settled_at,
+            why=decision["why"],
+            channels=tuple(
+                ChannelDecision(channel=name, sent=states.get(record["delivery"]), **record)
+                for name, record in decision["channels"].items()
+            ),
+        )
+
 
 class DeliveryLine(Shape):
     """A message to a channel."""
@@ -71,6 +88,19 @@ class DeliveryLine(Shape):
     next_try_at: Moment | None
     sent_at: Moment | None
     error: str | None
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        """Return a message with its delivery state."""
+        names = ("id", "channel", "attempts", "sent_at", "error")
+        return cls(
+            **{name: getattr(delivery, name) for name in names},
+            subject=delivery.subject.value,
+            title=delivery.payload.get("title"),
+            at=delivery.created_at,
+            state=delivery.state.value,
+            next_try_at=delivery.next_try_at if delivery.state is DeliveryState.WAITING else None,
+        )
 
 
 class ChannelHealth(Shape):
@@ -118,7 +148,7 @@ class AlertLogPage(Shape):
             as_of=now,
             since=since,
             decisions=decisions_of(tx, entries.transitions),
-            deliveries=tuple(DeliveryLine.model_validate(delivery_as_json(item)) for item in entries.deliveries),
+            deliveries=tuple(DeliveryLine.of(item) for item in entries.deliveries),
             channels=tuple(_channels(project, tx)),
             disabled=tuple(
                 DisabledChannel(channel=name, why=item.why, at=item.at)
@@ -168,21 +198,10 @@ def list_alerts(project: Project, tx: ReadTransaction, query: AlertLogQuery, now
 
 def decisions_of(tx: ReadTransaction, transitions: Sequence[Transition]) -> tuple[AlertDecision, ...]:
     """Return what was decided about changes, each message with how far it is."""
-    plain = [decision_as_json(transition) for transition in transitions]
-    ids = {channel["delivery"] for item in plain for channel in item["channels"] if channel["delivery"]}
+    channels = (record for item in transitions if item.decision for record in item.decision["channels"].values())
+    ids = {record["delivery"] for record in channels if record["delivery"]}
     states = tx.deliveries.states(ids) if ids else {}
-    return tuple(_decision(item, states) for item in plain)
-
-
-def _decision(plain: Mapping[str, object], states: Mapping[str, DeliveryState]) -> AlertDecision:
-    channels = plain["channels"]
-    if not isinstance(channels, list):
-        raise TypeError("the channels of a decision are a list")
-    marked = [
-        {**channel, "sent": states[channel["delivery"]].value if channel["delivery"] in states else None}
-        for channel in channels
-    ]
-    return AlertDecision.model_validate({**plain, "channels": marked})
+    return tuple(AlertDecision.of(item, states) for item in transitions)
 
 
 def _channels(project: Project, tx: ReadTransaction) -> Sequence[ChannelHealth]:
@@ -201,7 +220,7 @@ def _channels(project: Project, tx: ReadTransaction) -> Sequence[ChannelHealth]:
                 why=disabled[name].why if name in disabled else None,
                 waiting=waiting,
                 given_up=given_up,
-                last=None if last is None else DeliveryLine.model_validate(delivery_as_json(last)),
+                last=None if last is None else DeliveryLine.of(last),
             )
         )
     return results

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
-from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+from monitor.answers.budget_status import BudgetState, ProtectedPeople
 from monitor.config.project import Project
 from monitor.summaries.shapes import Moment, Shape
 from remedies.differential_privacy.epsilon import text_of
@@ -39,24 +39,13 @@ class BudgetForecast(Shape):
     spent_on: date | None
 
 
-class BudgetLine(Shape):
-    """A budget; amounts are texts, since they are exact. `spent_share`: 0 to 1, for drawing.
+class BudgetLine(BudgetState):
+    """A budget as it stands and stood. `spent_share`: 0 to 1, for drawing.
 
     `days`: the last 91, or all since it was created, today included. `forecast`: null where nothing was charged in the
     last 28 days.
     """
 
-    table: str
-    unit: str
-    accounting: str
-    adjacency: str
-    delta: float | None
-    total: str
-    spent: str
-    left: str
-    epsilon_spent: str
-    sentence: str
-    people: dict[str, Any] | None
     spent_share: float
     days: tuple[BudgetDay, ...]
     forecast: BudgetForecast | None
@@ -108,13 +97,12 @@ def list_budgets(project: Project, tx: ReadTransaction, _query: BaseModel, now: 
 
 def _line(balance: BudgetBalance, groups: Sequence[ProtectedPeople], spending: "_Spending") -> BudgetLine:
     people = next((group for group in groups if group.holds(balance)), None)
-    return BudgetLine.model_validate(
-        {
-            **budget_status_json(balance, people),
-            "spent_share": balance.spent / balance.budget.total,
-            "days": spending.days(balance),
-            "forecast": spending.forecast(balance),
-        }
+    return BudgetLine.of(
+        balance,
+        people,
+        spent_share=balance.spent / balance.budget.total,
+        days=tuple(spending.days(balance)),
+        forecast=spending.forecast(balance),
     )
 
 

@@ -20,7 +20,7 @@ from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.promises import powers_of
 from monitor.summaries.shapes import Moment, Sentence, Shape, as_hours
 from monitor.web.views.incidents import ViolationsSql, violations_of
-from monitor.web.views.shapes import Name, NameCursorText, Size, not_there, page_of_names
+from monitor.web.views.shapes import Name, NameListPage, NameListQuery, not_there, page_of_names
 from store import CheckRunTime, IncidentFilter, ReadTransaction, Result, Sample
 
 LAST: Final = 200
@@ -30,15 +30,11 @@ POINTS: Final = 500
 _INCIDENTS: Final = 50
 
 
-class CheckCostQuery(BaseModel):
+class CheckCostQuery(NameListQuery):
     """Which checks to list, by the owners and names of their tables."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     owner: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     text: Name | None = None
-    cursor: NameCursorText | None = None
-    size: Size = 50
 
 
 class CheckCost(Shape):
@@ -63,16 +59,12 @@ class CheckCost(Shape):
     false_positives: int
 
 
-class CheckCostPage(Shape):
+class CheckCostPage(NameListPage):
     """`tablewatch.check-costs/1`: checks by id; `n` counts all that meet the query."""
 
     schema_: Literal["tablewatch.check-costs/1"] = Field("tablewatch.check-costs/1", alias="schema")
-    as_of: Moment
     query: CheckCostQuery
-    n: int
     checks: tuple[CheckCost, ...]
-    previous: str | None
-    following: str | None
 
 
 def list_check_costs(project: Project, tx: ReadTransaction, query: CheckCostQuery, now: datetime) -> CheckCostPage:

@@ -34,10 +34,9 @@ from monitor.config.prices import midnight
 from monitor.config.project import Project
 from monitor.summaries.grouping import GROUPINGS
 from monitor.summaries.incident import title_of
-from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternSurvey
-from monitor.summaries.shapes import Amount, Moment, Money, Shape, Title, as_hours
-from monitor.web.views.patterns import PatternLists
-from monitor.web.views.shapes import DowntimeTotals, TimeDistribution, totals_of
+from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternLists, PatternSurvey
+from monitor.summaries.shapes import Amount, DowntimeGroup, Moment, Shape, TimeDistribution, Title, as_hours
+from monitor.web.views.shapes import DowntimeTotals, totals_of
 from monitor.web.views.table import gaps_of
 from store import ReadTransaction
 
@@ -45,6 +44,7 @@ MOST_DAYS: Final = 62
 _DEFAULT_DAYS: Final = 28
 CALENDAR_TABLES: Final = 20
 GROUPS: Final = 20
+LISTED: Final = 20
 _MINUTE_US: Final = 60_000_000
 _US: Final = timedelta(microseconds=1)
 _OFTEN_MIN: Final = 60
@@ -135,21 +135,10 @@ class CalendarRow(Shape):
     cells: tuple[CalendarCell, ...]
 
 
-class DowntimeGroup(Shape):
-    """The downtime of one owner, domain ...; `key` is null where there is none.
+class TitledGroup(DowntimeGroup):
+    """The downtime of one owner, domain ...; of an incident `key` is its number, and only it has a `title`."""
 
-    Of an incident `key` is its number; only it has a `title`.
-    """
-
-    key: str | None
     title: Title | None
-    n: int
-    undetected_h: float
-    repair_h: float
-    downtime_h: float
-    downtime_h_low: float
-    downtime_h_high: float
-    cost: Money
 
 
 class Saving(Shape):
@@ -176,7 +165,7 @@ class DowntimePage(Shape):
     days: tuple[date, ...]
     calendar: tuple[CalendarRow, ...]
     more_tables: int
-    groups: tuple[DowntimeGroup, ...]
+    groups: tuple[TitledGroup, ...]
     more_groups: int
     what_if: Saving | None
     patterns: PatternLists
@@ -306,7 +295,7 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         ),
         more_groups=max(0, len(largest) - GROUPS),
         what_if=_saving(survey, whole, cost) if query.asks_what_if else None,
-        patterns=PatternLists.of(survey.patterns, project.currency),
+        patterns=PatternLists.listed(survey.patterns, project.currency, most=LISTED),
     )
 
 
@@ -366,18 +355,8 @@ def _titles(tx: ReadTransaction, numbers: Sequence[int]) -> Mapping[int, Message
 
 def _group(
     project: Project, key: str | None, downtime: Downtime, cost: Fraction | None, *, title: Message | None
-) -> DowntimeGroup:
-    return DowntimeGroup(
-        key=key,
-        title=title,
-        n=downtime.n,
-        undetected_h=as_hours(downtime.undetected),
-        repair_h=as_hours(downtime.repair),
-        downtime_h=as_hours(downtime.downtime),
-        downtime_h_low=as_hours(downtime.low),
-        downtime_h_high=as_hours(downtime.high),
-        cost=project.currency.number(cost),
-    )
+) -> TitledGroup:
+    return TitledGroup.of(downtime, key=key, title=title, cost=project.currency.number(cost))
 
 
 def _saving(survey: _Survey, whole: Downtime, cost: Fraction | None) -> Saving:

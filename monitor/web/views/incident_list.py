@@ -32,16 +32,6 @@ class IncidentQuery(BaseModel):
     size: Size = 50
 
 
-class IncidentListing(IncidentQuery):
-    """A query without the bounds of a page."""
-
-    state: tuple[State, ...] = ()
-    severity: tuple[Severity, ...] = ()
-    table: tuple[str, ...] = ()
-    owner: tuple[str, ...] = ()
-    size: int = 50
-
-
 class IncidentListPage(Shape):
     """`tablewatch.incidents/1`: incidents, newest first.
 

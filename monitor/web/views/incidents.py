@@ -8,7 +8,7 @@ from pydantic import Field
 from checks import Check, Message
 from incidents import Incident
 from monitor.config.project import Project
-from monitor.summaries.causes import cause_as_json, causes_of
+from monitor.summaries.causes import PossibleCause, causes_of
 from monitor.summaries.incident import IncidentSheet
 from monitor.summaries.shapes import Moment, Sentence, Shape
 from monitor.triage.incident_editor import IncidentDetail, read_incident_detail
@@ -56,36 +56,9 @@ class IncidentCheckResult(Shape):
     message: Sentence
 
 
-class ScorePartsShape(Shape):
-    """The parts of a score, each between 0 and 1; the score is their product."""
+class EvidencedCause(PossibleCause):
+    """What may have caused an incident; `evidence` is its message as text and values."""
 
-    prior: float
-    time: float
-    lineage: float
-    strength: float
-    rarity: float
-
-
-class PossibleCause(Shape):
-    """What may have caused an incident; nothing says that it did.
-
-    `message` is in English, `evidence` the same as text and values. `table` is null for what is about no table,
-    `distance` how many steps it is upstream; `since` and `until` are null for what has no time of its own.
-    """
-
-    kind: str
-    likelihood: str
-    score: float
-    parts: ScorePartsShape
-    table: str | None
-    distance: int
-    since: Moment | None
-    until: Moment | None
-    check_id: str | None
-    incident: int | None
-    event: int | None
-    comments: tuple[str, ...]
-    message: str
     evidence: Message
 
 
@@ -102,7 +75,7 @@ class IncidentPage(IncidentSheet):
     check: ConfiguredCheck | None
     results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
-    causes: tuple[PossibleCause, ...]
+    causes: tuple[EvidencedCause, ...]
     violations: ViolationsSql | None
 
 
@@ -143,9 +116,9 @@ def incident_page(
         check=_configured_check(project, incident),
         results=_check_results(tx, incident),
         alerts=decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),
-        causes=[
-            {**cause_as_json(cause), "evidence": cause.message} for cause in causes_of(project, tx, incident).causes
-        ],
+        causes=tuple(
+            EvidencedCause.of(cause, evidence=cause.message) for cause in causes_of(project, tx, incident).causes
+        ),
         violations=violations_of(project, incident.table, project.check_of(incident), now) if with_sql else None,
     )
 

@@ -19,7 +19,7 @@ from monitor.reporting.domains import DomainGrid
 from monitor.reporting.period import Week
 from monitor.reporting.timeline import Timeline
 from monitor.summaries.coverage import kept_since
-from monitor.summaries.daemons import DaemonStates
+from monitor.summaries.daemons import DaemonState, DaemonStates
 from monitor.summaries.health import HealthList, TableHealth, health_list
 from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.shapes import Moment, Shape
@@ -87,48 +87,6 @@ class WeekComparison(Shape):
     last: DowntimeTotals
 
 
-class DaemonLine(Shape):
-    """A process that runs checks: `running`, `silent` or `stopped`."""
-
-    state: str
-    host: str
-    pid: int
-    version: str
-    started_at: Moment
-    heartbeat_at: Moment
-    stopped_at: Moment | None
-    config_loaded_at: Moment
-    config_error: str | None
-    leads: bool
-
-
-class QuarantinedCheck(Shape):
-    """A check that ended its worker again and again, and until when it rests."""
-
-    check_id: str
-    crashes: int
-    until: Moment | None
-
-
-class DelayedTable(Shape):
-    """A table that the daily limit of its source delays, and since when."""
-
-    table: str
-    since: Moment | None
-
-
-class DaemonState(Shape):
-    """The daemons, for how long the table that waits longest has waited (seconds), and the checks that rest.
-
-    `delayed`: the tables that the daily limits of their sources delay.
-    """
-
-    daemons: tuple[DaemonLine, ...]
-    lag_s: float | None
-    quarantined: tuple[QuarantinedCheck, ...]
-    delayed: tuple[DelayedTable, ...]
-
-
 class NextSlot(Shape):
     """When a table is due: its nominal slot, and the moment at which its turn comes."""
 
@@ -166,7 +124,7 @@ def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now:
         health=_health(project, health),
         unobserved=_unobserved(health),
         weeks=compare_weeks(project, tx, spans, now),
-        daemon=DaemonState.model_validate(DaemonStates.of(tx, now, None).to_json()),
+        daemon=DaemonState.of(DaemonStates.of(tx, now, None)),
         next_slots=tuple(
             NextSlot(table=due.table, slot=due.next_slot, due_at=due.due_at)
             for due in tx.schedule.upcoming(SLOTS)

@@ -5,25 +5,16 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from incidents import LevelVerdict, Window
+from incidents import Window
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
-from monitor.summaries.health import TableHealth, states_of
+from monitor.summaries.health import states_of
 from monitor.summaries.incident import IncidentSummary, summaries_of
-from monitor.summaries.products import product_states
+from monitor.summaries.products import ProductLine, product_states
 from monitor.summaries.shapes import Moment, Shape
-from monitor.web.views.shapes import LARGEST_PAGE, ContractLine, Name, NameCursorText, Size, not_there, page_of_names
-from monitor.web.views.tables import TableLine, downtime_of, line_of
+from monitor.web.views.shapes import LARGEST_PAGE, Name, NameListPage, NameListQuery, not_there, page_of_names
+from monitor.web.views.tables import RecentTable, downtime_of
 from store import ReadTransaction
-
-
-class ProductListQuery(BaseModel):
-    """Which part of the list to show."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    cursor: NameCursorText | None = None
-    size: Size = 50
 
 
 class ProductQuery(BaseModel):
@@ -34,44 +25,12 @@ class ProductQuery(BaseModel):
     name: Name
 
 
-class PortsPart(Shape):
-    """The tables outside that feed a product, and its tables that feed tables outside."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
-class ProductLine(Shape):
-    """A data product as `product list --format json` has it: times in hours, downtime null where not observed."""
-
-    product: str
-    title: str | None
-    owner: str | None
-    description: str | None
-    consumers: tuple[str, ...]
-    tables: tuple[str, ...]
-    ports: PortsPart
-    health: TableHealth
-    open_incidents: tuple[int, ...]
-    start: Moment = Field(alias="from")
-    to: Moment
-    downtime_h: float | None
-    downtime_h_low: float | None
-    downtime_h_high: float | None
-    promises: ContractLine | None
-    verdict: LevelVerdict | None
-
-
-class ProductListPage(Shape):
+class ProductListPage(NameListPage):
     """`tablewatch.products-page/2`: data products by name, in the last 28 days; `n` counts all."""
 
     schema_: Literal["tablewatch.products-page/2"] = Field("tablewatch.products-page/2", alias="schema")
-    as_of: Moment
-    query: ProductListQuery
-    n: int
+    query: NameListQuery
     products: tuple[ProductLine, ...]
-    previous: str | None
-    following: str | None
 
 
 class ProductPage(Shape):
@@ -80,11 +39,11 @@ class ProductPage(Shape):
     schema_: Literal["tablewatch.product-page/2"] = Field("tablewatch.product-page/2", alias="schema")
     as_of: Moment
     product: ProductLine
-    members: tuple[TableLine, ...]
+    members: tuple[RecentTable, ...]
     incidents: tuple[IncidentSummary, ...]
 
 
-def list_products(project: Project, tx: ReadTransaction, query: ProductListQuery, now: datetime) -> ProductListPage:
+def list_products(project: Project, tx: ReadTransaction, query: NameListQuery, now: datetime) -> ProductListPage:
     """Return a page of the data products."""
     page = page_of_names(list(project.config.products), query.cursor, query.size)
     states = product_states(project, tx, page.names, Window.of(now - RECENT, now), as_of=now)
@@ -92,7 +51,7 @@ def list_products(project: Project, tx: ReadTransaction, query: ProductListQuery
         as_of=now,
         query=query,
         n=len(project.config.products),
-        products=tuple(ProductLine.model_validate(state.as_json()) for state in states),
+        products=tuple(ProductLine.of(state) for state in states),
         previous=page.previous,
         following=page.following,
     )
@@ -113,7 +72,7 @@ def show_product(project: Project, tx: ReadTransaction, query: ProductQuery, now
     recent = downtime_of(project, tx, [state.table.name for state in worst], window)
     return ProductPage(
         as_of=now,
-        product=ProductLine.model_validate(product.as_json()),
-        members=tuple(line_of(state, recent[state.table.name]) for state in worst),
+        product=ProductLine.of(product),
+        members=tuple(RecentTable.of(state, recent=recent[state.table.name]) for state in worst),
         incidents=tuple(summaries_of(project, product.incidents[:LARGEST_PAGE], now)),
     )

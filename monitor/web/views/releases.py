@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from monitor.config.project import Project
 from monitor.releases.compare import HOLDS
-from monitor.releases.overview import ReleaseState
+from monitor.releases.overview import ExplainedRelease, ReleaseState
 from monitor.releases.plan import AS_IT_IS, RemedyKind
 from monitor.releases.record import record_of, states_now
 from monitor.releases.state import digest_of
@@ -22,29 +22,10 @@ from store import ReadTransaction, ReleaseEventKind, StoredComparison
 _EVENTS: Final = 100
 
 
-class HoldingReason(Shape):
-    """What holds a release: an incident, a check that fails or says nothing, or a decision."""
+class ReadRelease(ExplainedRelease):
+    """How a release stands, and why; `sentences` is `why`, as pages have it in the reader's language."""
 
-    check_id: str | None
-    reason: str
-    since: Moment | None
-    incident: int | None
-
-
-class ReleaseEntry(Shape):
-    """How a release stands: `hold`, `expired`, `approved` or `clear`."""
-
-    release: str
-    table: str
-    audience: str | None
-    state: str
-    since: Moment | None
-    approved_with: str | None
-    expires_at: Moment | None
-    held_by: tuple[HoldingReason, ...]
-    why: str
     sentences: tuple[Sentence, ...] = Field((), exclude=True)
-    """`why`, as pages say it in the reader's language."""
 
 
 class ReleaseListPage(Shape):
@@ -52,7 +33,7 @@ class ReleaseListPage(Shape):
 
     schema_: Literal["tablewatch.releases-page/1"] = Field("tablewatch.releases-page/1", alias="schema")
     as_of: Moment
-    releases: tuple[ReleaseEntry, ...]
+    releases: tuple[ReadRelease, ...]
 
 
 class ExportTogether(Shape):
@@ -106,7 +87,7 @@ class ReleasePage(Shape):
     schema_: Literal["tablewatch.release-page/1"] = Field("tablewatch.release-page/1", alias="schema")
     as_of: Moment
     release: str
-    standing: ReleaseEntry | None
+    standing: ReadRelease | None
     purpose: str | None
     legal_basis: str | None
     remedies: tuple[str, ...]
@@ -189,8 +170,8 @@ def _most(certificate: Mapping[str, Any], word: str) -> int | None:
     return max(figures) if figures and None not in figures else None
 
 
-def _entry(state: ReleaseState) -> ReleaseEntry:
-    return ReleaseEntry.model_validate({**state.to_json(), "why": state.why, "sentences": tuple(why(state))})
+def _entry(state: ReleaseState) -> ReadRelease:
+    return ReadRelease.of(state, sentences=tuple(why(state)))
 
 
 class RemedyOutcome(Shape):

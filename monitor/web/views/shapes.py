@@ -1,17 +1,17 @@
-"""What the models of pages share: totals, service levels, and opaque, checked places in a list."""
+"""What the models of pages share: totals, and opaque, checked places in a list."""
 
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated, Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Annotated, Final, NamedTuple, Self, TypeAlias
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from incidents import Downtime, Level, LevelVerdict, Statistics, from_us, to_us
+from incidents import Downtime, from_us, to_us
 from monitor.config.project import Project
-from monitor.summaries.shapes import Amount, Moment, Shape, as_hours
+from monitor.summaries.shapes import Amount, DowntimeHours, Moment, Shape
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import IncidentPlace
 
@@ -22,51 +22,21 @@ _INCIDENT_PLACE: Final = re.compile(r"(newer|older)\.(\d{1,17})\.(\d{1,18})")
 _NAME_PLACE: Final = re.compile(r"(after|before)\.(.+)", re.DOTALL)
 
 
-class TimeDistribution(Shape):
-    """How long whole incidents took, in hours."""
-
-    min: float
-    mean: float
-    median: float
-    p90: float
-    max: float
-
-    @classmethod
-    def of(cls, statistics: Statistics | None) -> "TimeDistribution | None":
-        """Return statistics as a model; None without any incident."""
-        if statistics is None:
-            return None
-        return cls(**{part: as_hours(getattr(statistics, part)) for part in cls.model_fields})
-
-
-class DowntimeTotals(Shape):
-    """The downtime of a time: hours, with its range by when the data may have gone bad; null where unknown."""
+class DowntimeTotals(DowntimeHours):
+    """The downtime of a time, and its cost."""
 
     start: Moment
     end: Moment
-    n: int | None
-    undetected_h: float | None
-    repair_h: float | None
-    downtime_h: float | None
-    downtime_h_low: float | None
-    downtime_h_high: float | None
     cost: Amount
 
 
 def totals_of(project: Project, downtime: Downtime, cost: Fraction | None, *, is_known: bool = True) -> DowntimeTotals:
     """Return figures as a model."""
-    figures = {
-        "undetected_h": downtime.undetected,
-        "repair_h": downtime.repair,
-        "downtime_h": downtime.downtime,
-        "downtime_h_low": downtime.low,
-        "downtime_h_high": downtime.high,
-    }
-    return DowntimeTotals(
+    return DowntimeTotals.of(
+        downtime,
+        is_known=is_known,
         start=from_us(downtime.window.start_us),
         end=from_us(downtime.window.end_us),
-        n=downtime.n if is_known else None,
-        **{name: as_hours(value) if is_known else None for name, value in figures.items()},
         cost=Amount.of(project, cost if is_known else None),
     )
 
@@ -74,77 +44,6 @@ def totals_of(project: Project, downtime: Downtime, cost: Fraction | None, *, is
 def not_there(code: str, message: str) -> Stop:
     """Return the error of something that a query names and that is not there."""
     return Stop(ExitCode.NOTHING_SELECTED, Problem(code, message))
-
-
-class LevelLine(Shape):
-    """A promised service level and the worst that was seen, between `low` and `high`: hours, or a share (0 to 1).
-
-    `incidents` broke it, of the `undecided` it is not known, or not known yet. Of the `judged` episodes so many kept a
-    time, and so many broke it; the share that kept it is between two ends, null where there is none.
-    """
-
-    level: Level
-    unit: Literal["h", "share"]
-    promised: float
-    seen: float | None
-    low: float | None
-    high: float | None
-    missed_by: float | None
-    verdict: LevelVerdict
-    judged: int
-    kept: int
-    broken: int
-    share_kept_low: float | None
-    share_kept_high: float | None
-    incidents: tuple[int, ...]
-    undecided: tuple[int, ...]
-
-
-class BurnRateLine(Shape):
-    """Downtime of the last hours relative to the allowed rate: above 1 the budget does not last."""
-
-    window_h: float
-    rate: float
-    rate_low: float
-    rate_high: float
-
-
-class ErrorBudgetLine(Shape):
-    """Downtime allowed in a rolling period, spent, left, and in how many hours it is used up: null is never."""
-
-    allowed_h: float
-    per_h: float
-    start: Moment = Field(alias="from")
-    to: Moment
-    spent_h: float
-    spent_h_low: float
-    spent_h_high: float
-    left_h: float
-    left_h_low: float
-    left_h_high: float
-    verdict: LevelVerdict
-    burn_rates: tuple[BurnRateLine, ...]
-    used_up_in_h: float | None
-    used_up_in_h_soonest: float | None
-    used_up_in_h_latest: float | None
-
-
-class ContractLine(Shape):
-    """The service levels of a contract in a period, or of a table (`slo:TABLE`); `origins`: by which key, by level.
-
-    `labels`: the table, owner, domain and tier of `slo:TABLE`, else empty. `observed_h`: hours of the period that all
-    checks of its tables saw.
-    """
-
-    contract: str
-    tables: tuple[str, ...]
-    start: Moment = Field(alias="from")
-    to: Moment
-    observed_h: float
-    levels: tuple[LevelLine, ...]
-    error_budget: ErrorBudgetLine | None
-    origins: dict[str, str]
-    labels: dict[str, str | None]
 
 
 class IncidentCursor(NamedTuple):
@@ -240,3 +139,21 @@ IncidentCursorText: TypeAlias = Annotated[str, MaxLen(60), AfterValidator(_check
 Since: TypeAlias = Annotated[Moment, AfterValidator(_stored)]
 """A time in a query, with its offset."""
 NameCursorText: TypeAlias = Annotated[str, MaxLen(520), AfterValidator(_checked_name_cursor)]
+
+
+class NameListQuery(BaseModel):
+    """Which page of a list of names to show."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cursor: NameCursorText | None = None
+    size: Size = 50
+
+
+class NameListPage(Shape):
+    """A page of a list of names: `n` counts all that meet the query; the cursors are of the pages beside."""
+
+    as_of: Moment
+    n: int
+    previous: str | None
+    following: str | None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,17 +13,16 @@ from incidents import Gap, Window, from_us, gaps_after, parts_between, to_us, un
 from monitor.config import Table
 from monitor.config.prices import midnight
 from monitor.config.project import Project
-from monitor.summaries.catalogue import IncrementalPart, lineage_of, losses_of, no_loss, sheet_as_json
+from monitor.summaries.catalogue import CataloguedTable, IncrementalPart, lineage_of, losses_of, no_loss
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, health_list, states_of
 from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.logged_event import LoggedEventLine
-from monitor.summaries.promises import MeasuredPromise, promises_of
-from monitor.summaries.scan_costs import TableCost
-from monitor.summaries.service_levels import recent_contracts
+from monitor.summaries.promises import MeasuredPromise, PromiseLine, promises_of
+from monitor.summaries.scan_costs import ScanCostPart, TableCost
+from monitor.summaries.service_levels import ContractLine, recent_contracts
 from monitor.summaries.shapes import Moment, Money, Sentence, Shape, as_hours
-from monitor.web.views.shapes import ContractLine, Name, not_there
-from monitor.web.views.tables import CheckCounts
+from monitor.web.views.shapes import Name, not_there
 from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
 
 STRIP_DAYS: Final = 90
@@ -76,36 +75,6 @@ class LineagePart(Shape):
     downstream: tuple[LineageTable, ...]
 
 
-class PowerLine(Shape):
-    """The smallest loss and excess that a learned limit would flag with a chance of one half, null where none is.
-
-    In units of the number: seconds of `freshness`, a share of `not_null`, which has one line for each column.
-    """
-
-    column: str | None
-    usual: float | None
-    loss: float | None
-    excess: float | None
-
-
-class PromiseLine(Shape):
-    """How many false alarms a learned limit promised, and the alarms that there were, by how people answered them.
-
-    `seen`: false alarms in the time of the promise, `seen_at_most` with unanswered ones; null before it was watched.
-    """
-
-    promised: str
-    watched_days: float
-    alarms: int
-    false: int
-    real: int
-    expected: int
-    unanswered: int
-    seen: float | None
-    seen_at_most: float | None
-    power: tuple[PowerLine, ...]
-
-
 class CheckLine(Shape):
     """A check with what it found last: `status`, or `not-yet-checked`; `number` stands for it, between its limits."""
 
@@ -125,73 +94,40 @@ class CheckLine(Shape):
     unit: str | None
     promise: PromiseLine | None
 
-
-class SilentLine(Shape):
-    """A check that sees nothing now, and why."""
-
-    check_id: str
-    reason: str
-    message: str
-
-
-class LossPart(Shape):
-    """The downtime of a table in a time: incidents, hours, and cost; null where no rate is configured."""
-
-    n: int
-    downtime_h: float
-    cost: Money
-
-
-class DowntimePeriods(Shape):
-    """The downtime of a table in the last 28 days, and to date."""
-
-    last_28_days: LossPart
-    to_date: LossPart
-    currency: str
-
-
-class SpendingPart(Shape):
-    """The cost of runs in the source, as its engine reports it: null is unknown."""
-
-    runs: int
-    seconds: float
-    rows_read: int | None
-    bytes_read: int | None
+    @classmethod
+    def of(
+        cls, table: Table, check: Check, results: Mapping[str, Result], promises: Mapping[str, MeasuredPromise]
+    ) -> Self:
+        """Return a check with its newest result and how its promise was kept."""
+        check_id, number = table.check_id(check), CheckNumber.of(check)
+        result, promise = results.get(check_id), promises.get(check_id)
+        return cls(
+            check_id=check_id,
+            type=check.type,
+            kind=check.kind.value,
+            severity=check.severity.value,
+            why=check.why,
+            runbook=check.runbook,
+            status=TableHealth.NOT_YET_CHECKED.value if result is None else result.status.value,
+            reason=None if result is None or result.reason is None else result.reason.value,
+            message=None if result is None else result.message,
+            measured_at=None if result is None else result.measured_at,
+            number=None if result is None else number.read(result.observed),
+            low=number.low,
+            high=number.high,
+            unit=number.unit,
+            promise=None if promise is None else PromiseLine.measured(promise),
+        )
 
 
-class ScanCostPart(Shape):
-    """The cost of the runs of a table today and in the last seven days, by days of the project."""
-
-    today: SpendingPart
-    last_7_days: SpendingPart
-
-
-class TablePage(Shape):
+class TablePage(CataloguedTable):
     """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
 
     schema_: Literal["tablewatch.table/1"] = Field("tablewatch.table/1", alias="schema")
     as_of: Moment
-    table: str
-    source: str
-    domain: str | None
-    owner: str | None
-    tier: str | None
-    description: str | None
-    schedule: str | None
-    consumers: tuple[str, ...]
-    products: tuple[str, ...]
-    upstream: tuple[str, ...]
-    downstream: tuple[str, ...]
     upstream_all: tuple[str, ...]
     downstream_all: tuple[str, ...]
-    health: TableHealth
-    checks: CheckCounts
-    last_run_at: Moment | None
-    last_run_age_s: float | None
     next_run_at: Moment | None
-    open_incidents: tuple[int, ...]
-    not_evaluated: tuple[SilentLine, ...]
-    downtime: DowntimePeriods
     per_hour: Money
     check_results: tuple[CheckLine, ...]
     lineage: LineagePart
@@ -221,27 +157,30 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
     loss = losses_of(project, spans, now=now).get(table.name) or no_loss(project, now=now)
     newest = tx.incidents.page(IncidentFilter(tables=(table.name,)), size=_RECENT).incidents
     results = tx.results.latest(table.check_id(check) for check in table.checks)
-    sheet = sheet_as_json(project, state, loss, results, _promises(tx, table, results, now))
-    numbers = {table.check_id(check): _number(check, results.get(table.check_id(check))) for check in table.checks}
+    promises = _promises(tx, table, results, now)
+    rate = project.pricing.per_hour(table.name, to_us(now)) if project.priced else None
     scheduled = tx.schedule.get(table.name)
-    return TablePage.model_validate(
-        {
-            **sheet,
-            "as_of": now,
-            "next_run_at": None if scheduled is None else scheduled.due_at,
-            "check_results": [{**line, **numbers[line["check_id"]]} for line in sheet["check_results"]],
-            "lineage": LineagePart(
-                upstream=_neighbours(lineage.upstream, lineage.upstream_all, health),
-                downstream=_neighbours(lineage.downstream, lineage.downstream_all, health),
-            ),
-            "releases": tuple(name for name, item in project.config.releases.items() if item.table == table.name),
-            "incidents": summaries_of(project, newest, now),
-            "strip": strip_of(project, tx, table, now),
-            "contracts": [contract.as_json() for contract in recent_contracts(project, tx, table.name)],
-            "events": [LoggedEventLine.of(event) for event in _events(tx, table, now)],
-            "scan_cost": TableCost.of(project, tx, table.name, now).as_json(),
-            "incremental": IncrementalPart.of(table, tx.classes.closed_parts([table.name]).get(table.name)),
-        }
+    return TablePage.listed(
+        project,
+        state,
+        loss,
+        as_of=now,
+        upstream_all=lineage.upstream_all,
+        downstream_all=lineage.downstream_all,
+        next_run_at=None if scheduled is None else scheduled.due_at,
+        per_hour=project.currency.number(rate),
+        check_results=tuple(CheckLine.of(table, check, results, promises) for check in table.checks),
+        lineage=LineagePart(
+            upstream=_neighbours(lineage.upstream, lineage.upstream_all, health),
+            downstream=_neighbours(lineage.downstream, lineage.downstream_all, health),
+        ),
+        releases=tuple(name for name, item in project.config.releases.items() if item.table == table.name),
+        incidents=summaries_of(project, newest, now),
+        strip=strip_of(project, tx, table, now),
+        contracts=tuple(ContractLine.of(contract) for contract in recent_contracts(project, tx, table.name)),
+        events=tuple(LoggedEventLine.of(event) for event in _events(tx, table, now)),
+        scan_cost=ScanCostPart.of(TableCost.of(project, tx, table.name, now)),
+        incremental=IncrementalPart.of(table, tx.classes.closed_parts([table.name]).get(table.name)),
     )
 
 
@@ -267,18 +206,6 @@ def _neighbours(
 def _nearest(near: Sequence[str], reached: Sequence[str]) -> Sequence[str]:
     direct = set(near)
     return [*near, *(name for name in reached if name not in direct)][:_NEIGHBOURS]
-
-
-def _number(check: Check, result: Result | None) -> Mapping[str, Any]:
-    """Return the number that stands for a check, with its limits and what was found."""
-    number = CheckNumber.of(check)
-    return {
-        "message": None if result is None else result.message,
-        "number": None if result is None else number.read(result.observed),
-        "low": number.low,
-        "high": number.high,
-        "unit": number.unit,
-    }
 
 
 def _promises(

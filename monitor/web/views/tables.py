@@ -6,43 +6,27 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from checks import Status
 from checks.classes.arrays import np
 from incidents import Downtime, Window, measure_by, price_by
 from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
-from monitor.summaries.health import TableHealth, TableState, health_list, states_of
-from monitor.summaries.shapes import Amount, Moment, Shape, as_hours
-from monitor.web.views.shapes import Name, NameCursorText, Size, page_of_names
+from monitor.summaries.health import TableHealth, TableLine, health_list, states_of
+from monitor.summaries.shapes import Amount, Shape, as_hours
+from monitor.web.views.shapes import Name, NameListPage, NameListQuery, page_of_names
 from store import ReadTransaction
 
 
-class TableListQuery(BaseModel):
+class TableListQuery(NameListQuery):
     """Which tables to list: those that meet every filter; `text` is a part of the name."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     health: Annotated[tuple[TableHealth, ...], MaxLen(10)] = ()
     owner: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     domain: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     tier: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     text: Name | None = None
-    cursor: NameCursorText | None = None
-    size: Size = 50
-
-
-class CheckCounts(Shape):
-    """The checks of a table by what they found last."""
-
-    passed: int = Field(alias="pass")
-    warn: int
-    fail: int
-    unknown: int
-    not_yet_checked: int
-    total: int
 
 
 class TableDowntime(Shape):
@@ -53,30 +37,18 @@ class TableDowntime(Shape):
     cost: Amount
 
 
-class TableLine(Shape):
+class RecentTable(TableLine):
     """A table in a list; `recent`: its downtime of the last 28 days."""
 
-    table: str
-    domain: str | None
-    owner: str | None
-    tier: str | None
-    health: TableHealth
-    checks: CheckCounts
-    last_run_at: Moment | None
-    open_incidents: tuple[int, ...]
     recent: TableDowntime
 
 
-class TableListPage(Shape):
+class TableListPage(NameListPage):
     """`tablewatch.tables-page/1`: tables by name, cursors of the pages beside; `n`: all that meet the query."""
 
     schema_: Literal["tablewatch.tables-page/1"] = Field("tablewatch.tables-page/1", alias="schema")
-    as_of: Moment
     query: TableListQuery
-    n: int
-    tables: tuple[TableLine, ...]
-    previous: str | None
-    following: str | None
+    tables: tuple[RecentTable, ...]
 
 
 def list_tables(project: Project, tx: ReadTransaction, query: TableListQuery, now: datetime) -> TableListPage:
@@ -88,13 +60,12 @@ def list_tables(project: Project, tx: ReadTransaction, query: TableListQuery, no
     page = page_of_names(names, query.cursor, query.size)
     tables = [table for name in page.names if (table := project.config.table(name)) is not None]
     recent = downtime_of(project, tx, page.names, Window.of(now - RECENT, now))
+    states = states_of(project, tx, tables) if tables else ()
     return TableListPage(
         as_of=now,
         query=query,
         n=len(names),
-        tables=tuple(
-            line_of(state, recent[state.table.name]) for state in (states_of(project, tx, tables) if tables else ())
-        ),
+        tables=tuple(RecentTable.of(state, recent=recent[state.table.name]) for state in states),
         previous=page.previous,
         following=page.following,
     )
@@ -137,30 +108,3 @@ def downtime_of(
         )
 
     return {name: of_table(codes.get(name, -1)) for name in names}
-
-
-def line_of(state: TableState, recent: TableDowntime) -> TableLine:
-    """Return a table as a list has it."""
-    return TableLine(
-        table=state.table.name,
-        domain=state.table.domain,
-        owner=state.owner,
-        tier=state.table.tier,
-        health=state.health,
-        checks=counts_of(state),
-        last_run_at=state.last_run_at,
-        open_incidents=tuple(incident.id for incident in state.incidents),
-        recent=recent,
-    )
-
-
-def counts_of(state: TableState) -> CheckCounts:
-    """Count the checks of a table by what they found last."""
-    return CheckCounts(
-        passed=state.results[Status.PASS],
-        warn=state.results[Status.WARN],
-        fail=state.results[Status.FAIL],
-        unknown=state.results[Status.UNKNOWN],
-        not_yet_checked=state.never_ran,
-        total=state.results.total() + state.never_ran,
-    )

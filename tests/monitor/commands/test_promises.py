@@ -8,7 +8,7 @@ import pytest
 from checks.freshness import Freshness
 from checks.not_null import NotNull
 from checks.volume import Volume
-from incidents import Incident, Resolution, State
+from incidents import AnsweredAlarms, Incident, Resolution, State
 from monitor.summaries.promises import LearnedPower, promise_of
 from store import open_store
 from tests.monitor.commands.terminal import NOW, Terminal
@@ -42,7 +42,7 @@ def test_alarms_are_counted_by_their_answer(alarm: Incident) -> None:
     lasting = replace(alarm, state=State.OPEN, resolution=None, answered=True)
     others = [replace(alarm, check_id="orders.rows"), replace(alarm, resolution=Resolution.DUPLICATE)]
     promise = measured([false, false, real, expected, alarm, lasting, *others])
-    assert (promise.false, promise.real, promise.expected, promise.unanswered) == (2, 1, 1, 2)
+    assert promise.answers == AnsweredAlarms(real=1, expected=1, false=2, unanswered=2)
     assert (promise.seen, promise.seen_at_most) == (1.0, 2.0)
     assert promise.sentence() == (
         "promised 1 per 90d, seen 1, at most 2: 6 alarms in 180 d (2 false, 1 real, 1 expected, 2 unanswered)"
@@ -91,18 +91,30 @@ def test_the_weekly_report_shows_promises(terminal: Terminal) -> None:
     assert (promise["check_id"], promise["promised"], promise["seen"]) == ("orders.today", "1 per 90d", 0.0)
 
 
+def _power(column, usual, loss, excess):
+    return LearnedPower(column=column, usual=usual, loss=loss, excess=excess)
+
+
 @pytest.mark.parametrize(
     ("check", "power", "says"),
     [
         (
             Volume(min=1),
-            LearnedPower(None, 200.0, 30.0, 50.0),
+            _power(None, 200.0, 30.0, 50.0),
             "a loss of 30 (15% of the usual value), an excess of 50",
         ),
-        (Volume(min=1), LearnedPower(None, 200.0, None, 50.0), "a loss of none"),
-        (NotNull(columns=["a"]), LearnedPower("a", 0.01, None, 0.02), "orders.x (a): the smallest change"),
-        (NotNull(columns=["a"]), LearnedPower("a", 0.01, None, 0.02), "an excess of 2.0%"),
-        (Freshness(column="at", max_age="1d"), LearnedPower(None, 3600.0, None, 7200.0), "an excess of 2 h"),
+        (Volume(min=1), _power(None, 200.0, None, 50.0), "a loss of none"),
+        (
+            NotNull(columns=["a"]),
+            _power("a", 0.01, None, 0.02),
+            "orders.x (a): the smallest change",
+        ),
+        (NotNull(columns=["a"]), _power("a", 0.01, None, 0.02), "an excess of 2.0%"),
+        (
+            Freshness(column="at", max_age="1d"),
+            _power(None, 3600.0, None, 7200.0),
+            "an excess of 2 h",
+        ),
     ],
 )
 def test_the_power_is_a_sentence(check, power, says) -> None:

@@ -17,11 +17,12 @@ from incidents import (
     Resolution,
     Shares,
     State,
+    Statistics,
     Window,
 )
 from monitor.config.contracts_model import Product
 from monitor.reporting.domains import DomainCell, DomainGrid, DomainRow, DomainSection
-from monitor.reporting.figures import ComparedFigure, Figures, Spread
+from monitor.reporting.figures import ComparedFigure, Figures
 from monitor.reporting.headline import period_headline
 from monitor.reporting.model import (
     Coverage,
@@ -70,9 +71,9 @@ ADVICE = Advice(
 """Incident 41, which a person reported, makes 70 % of the cost."""
 
 
-def spread(*minutes: int) -> Spread:
+def spread(*minutes: int) -> Statistics:
     """Return a spread by its five values in minutes: min, mean, median, p90, max."""
-    return Spread(*(Fraction(value * MINUTE) for value in minutes))
+    return Statistics(*(Fraction(value * MINUTE) for value in minutes))
 
 
 def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any) -> Figures:
@@ -276,7 +277,7 @@ def products() -> tuple[ProductState, ...]:
         window=week,
         down=DownTime(12 * HOUR, 10 * HOUR, 12 * HOUR),
         contract=JudgedContract("product:orders-360", tables, week, [broken]),
-        ports=ProductPorts((), ()),
+        ports=ProductPorts(inputs=(), outputs=()),
     )
     quiet = replace(whole, name="web", product=Product(tables=("web.events",)), owner=None, tables=("web.events",))
     return (whole, replace(quiet, down=None, contract=JudgedContract("product:web", ("web.events",), week, [])))

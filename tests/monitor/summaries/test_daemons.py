@@ -3,7 +3,7 @@
 from datetime import timedelta
 from types import SimpleNamespace
 
-from monitor.summaries.daemons import DaemonStates
+from monitor.summaries.daemons import DaemonState, DaemonStates
 from store import DaemonRecord, Quarantine, Scheduled, StoreHeld
 from tests.monitor.shop import NOW
 
@@ -61,12 +61,15 @@ def test_delayed_tables_are_named_up_to_five():
     rows = [Scheduled(f"t{number}", "every 1h", "UTC", NOW, NOW, NOW - timedelta(hours=1)) for number in range(7)]
     state = DaemonStates(NOW, [_daemon()], None, (), delayed=rows)
     assert list(state.lines())[-1] == "delayed by the daily limit of their source: t0, t1, t2, t3, t4 and 2 more"
-    assert state.to_json()["delayed"][0] == {"table": "t0", "since": (NOW - timedelta(hours=1)).isoformat()}
+    assert DaemonState.of(state).plain()["delayed"][0] == {
+        "table": "t0",
+        "since": (NOW - timedelta(hours=1)).isoformat(),
+    }
 
 
 def test_the_published_form():
     """Programs get the same, with times and seconds."""
-    found = DaemonStates(NOW, [_daemon()], NOW - timedelta(seconds=4), []).to_json()
+    found = DaemonState.of(DaemonStates(NOW, [_daemon()], NOW - timedelta(seconds=4), [])).plain()
     assert (found["daemons"][0]["state"], found["lag_s"], found["quarantined"]) == ("running", 4.0, [])
 
 

@@ -28,9 +28,8 @@ from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Week
 from monitor.reporting.render import as_html, as_markdown
 from monitor.reporting.report_json import as_json as weekly_as_json
-from monitor.reporting.terminal_views.downtime import as_json as downtime_as_json
 from monitor.reporting.terminal_views.incident import incident_lines
-from monitor.summaries.downtime import measure_downtime
+from monitor.summaries.downtime import DowntimeReport, measure_downtime
 from monitor.summaries.incident import IncidentSheet, incident_figures, summaries_of
 from monitor.terminal.localizer import Localizer
 from monitor.triage.incident_editor import read_incident_detail
@@ -162,7 +161,7 @@ class Surfaces:
         out = io.StringIO()
         draw_list(Console(file=out, width=200), project, [incident], figures)
         self.list = out.getvalue()
-        self.downtime = downtime_as_json(project, found)
+        self.downtime = DowntimeReport.published(project, found).plain()
         self.report = report
         self.voices = [Localizer(locale, "UTC") for locale in ("en", "ja")]
         self.weekly = weekly_as_json(report, self.voices[0])

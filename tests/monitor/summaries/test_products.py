@@ -16,7 +16,7 @@ from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.summaries.health import TableHealth
-from monitor.summaries.products import ProductState, ports_of, product_states
+from monitor.summaries.products import ProductLine, ProductState, ports_of, product_states
 from store import open_store
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -104,14 +104,14 @@ def test_two_incidents_at_once_count_once(tmp_path: Path) -> None:
     assert [level.verdict.value for level in pair.contract.levels] == ["broken"]
     assert pair.contract.budget is not None
     assert pair.contract.budget.spent.seen == 7 * 3_600_000_000, "from hour 23, twelve before the end of the window"
-    assert (quiet.contract.levels, quiet.contract.budget, quiet.as_json()["promises"]) == ([], None, None)
+    assert (quiet.contract.levels, quiet.contract.budget, ProductLine.of(quiet).promises) == ([], None, None)
 
 
 def test_the_worst_table_decides(tmp_path: Path) -> None:
     """One that was never checked is worse than one that is fine; nothing is known of one without a check that ran."""
     pair, _ = states(tmp_path, [])
     assert pair.health is TableHealth.NOT_YET_CHECKED
-    assert pair.as_json()["downtime_h"] is None
+    assert ProductLine.of(pair).downtime_h is None
 
 
 def test_ports_are_what_crosses_the_border_of_a_product(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def _call(site: Site, receive: object, headers: list[tuple[bytes, bytes]]) -> in
     return statuses[0]
 
 
-@pytest.mark.parametrize("path", ["/", "/sign-in", "/incidents.json", "/nothing", "/static/htmx.js", "/healthz"])
+@pytest.mark.parametrize("path", ["/", "/sign-in", "/api/v1/incidents", "/nothing", "/static/htmx.js", "/healthz"])
 def test_every_answer_has_the_headers_of_safety(site: Site, path: str) -> None:
     """Pages, JSON, files and errors: no inline script or style, no frame, no sniffing; only files are kept."""
     done = site.client().get(path)
@@ -226,7 +226,7 @@ def test_an_internal_error_tells_its_kind_only(
     client = site.signed_in()
     logging.getLogger("tablewatch").propagate = True
     with caplog.at_level(logging.ERROR, "tablewatch"):
-        page, data = client.get("/incidents"), client.get("/incidents.json")
+        page, data = client.get("/incidents"), client.get("/api/v1/incidents")
     assert (page.status_code, data.status_code) == (500, 500)
     assert data.json()["error"] == "internal error (KeyError); please report it"
     assert "internal error (KeyError)" in caplog.text

@@ -24,7 +24,7 @@ def _charge(site: Site, ledger: StoredLedger, epsilon: str) -> None:
 
 
 def _budget(site: Site) -> dict[str, Any]:
-    (budget,) = site.signed_in(WebRole.STEWARD).get("/budgets.json").json()["budgets"]
+    (budget,) = site.signed_in(WebRole.STEWARD).get("/api/v1/budgets").json()["budgets"]
     read: dict[str, Any] = budget
     return read
 

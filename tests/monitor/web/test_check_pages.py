@@ -108,7 +108,7 @@ def test_the_band_lies_between_the_limits_and_is_broken_where_nothing_was_usual(
 def test_the_cost_of_a_check_names_seconds_and_rows(site: Site) -> None:
     """Both of its last runs; a check that has not run has neither."""
     run_checks(site.project, select(["orders"], site.project.config), store=site.store)
-    lines = {line["check_id"]: line for line in site.signed_in().get("/checks.json").json()["checks"]}
+    lines = {line["check_id"]: line for line in site.signed_in().get("/api/v1/checks").json()["checks"]}
     ran = lines["orders.not-null"]
     assert ran["seconds"] > 0
     assert ran["rows"] == 2
@@ -124,7 +124,7 @@ def test_who_may_read_pages_may_read_the_select_of_a_check(tmp_path: Path, role:
         run_checks(site.project, select(["orders"], site.project.config), store=store)
         browser = site.signed_in(role, owners=("nobody",)) if role is WebRole.OWNER else site.signed_in(role)
         places = [f"{api}/{of}?sql=true" for api in ("", "/api/v1") for of in ("incidents/1", "checks/orders.r")]
-        for place in [place if place.startswith("/api") else place.replace("?", ".json?") for place in places]:
+        for place in [place if place.startswith("/api") else f"/api/v1{place}" for place in places]:
             answer = browser.get(place)
             if role is WebRole.ASK:
                 assert answer.status_code == 403
@@ -140,7 +140,7 @@ def test_the_list_of_checks_counts_incidents_of_every_kind_and_length(tmp_path: 
         site = Site(shop.project(), store, shop.clock)
 
         def listed() -> dict[str, tuple[int, float, int]]:
-            checks = site.signed_in().get("/checks.json").json()["checks"]
+            checks = site.signed_in().get("/api/v1/checks").json()["checks"]
             return {
                 line["check_id"][7:]: (line["incidents"], line["found_h"], line["false_positives"])
                 for line in checks
@@ -173,7 +173,7 @@ def test_the_page_of_a_table_has_what_its_runs_cost(site: Site) -> None:
     browser = site.signed_in()
     assert "Cost of checks, 7 days</dt><dd>0 runs</dd>" in browser.get("/tables/orders").text
     run_checks(site.project, select(["orders"], site.project.config), store=site.store)
-    cost = browser.get("/tables/orders.json").json()["scan_cost"]["last_7_days"]
+    cost = browser.get("/api/v1/tables/orders").json()["scan_cost"]["last_7_days"]
     assert (cost["runs"], cost["seconds"] > 0, cost["rows_read"], cost["bytes_read"]) == (1, True, None, None)
     assert re.search(
         r"Cost of checks, 7 days</dt><dd>1 run · [0-9.]+ s in the engine</dd>", browser.get("/tables/orders").text
@@ -189,7 +189,7 @@ def test_a_check_with_segments_shows_those_of_its_last_run(tmp_path: Path) -> No
         site = Site(shop.project(), store, shop.clock)
         run_checks(site.project, select([], site.project.config), store=store)
         browser = site.signed_in()
-        page = browser.get("/checks/orders.range.json").json()
+        page = browser.get("/api/v1/checks/orders.range").json()
         assert (page["what"], page["high"], page["points"][0]["number"]) == ("failing", 0, 1)
         (segment,) = page["segments"]
         assert (segment["status"], segment["incident"]) == ("fail", 1)
@@ -218,7 +218,7 @@ def test_pages_show_titles_and_results_in_the_language_of_the_reader(tmp_path: P
             for language, shown, other in (("ja", japanese, english), ("en", english, japanese)):
                 text = html.unescape(browser.get(path, headers={"accept-language": language}).text)
                 assert (shown in text, other in text) == (True, False), (path, language)
-        for path in ("/api/v1/incidents", "/api/v1/incidents/1", "/overview.json"):
+        for path in ("/api/v1/incidents", "/api/v1/incidents/1", "/api/v1/overview"):
             reply = browser.get(path, headers={"accept-language": "ja"}).text
             assert (english in reply, japanese in reply) == (True, False), path
 
@@ -230,7 +230,7 @@ def test_the_page_of_a_table_has_what_is_promised_of_it_and_by_which_key(site: S
     promised = Site(Project(replace(site.project.loaded, config=config), site.clock), site.store, site.clock)
     promised.incident()
     browser = promised.signed_in()
-    (contract,) = browser.get("/tables/orders.json").json()["contracts"]
+    (contract,) = browser.get("/api/v1/tables/orders").json()["contracts"]
     assert contract["contract"] == "slo:orders"
     assert contract["origins"] == {"time-to-repair": "slo.ord*", "downtime": "slo.ord*", "time-to-detect": "slo.*"}
     detect, repair = contract["levels"]
@@ -254,7 +254,7 @@ def test_the_page_of_a_table_names_its_data_products(site: Site) -> None:
     products = {"pack": Product.model_validate({"tables": ["orders"], "promises": {"ttr": "4h"}})}
     config = site.project.config.model_copy(update={"products": products})
     browser = Site(Project(replace(site.project.loaded, config=config), site.clock), site.store, site.clock).signed_in()
-    data = browser.get("/tables/orders.json").json()
+    data = browser.get("/api/v1/tables/orders").json()
     assert (data["products"], [item["contract"] for item in data["contracts"]]) == (["pack"], ["product:pack"])
     for language, words in (("en", "Data products"), ("ja", "データプロダクト")):
         link = f'{words}</dt><dd><a href="/products/pack">pack</a>'

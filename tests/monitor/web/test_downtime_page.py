@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from incidents import Corrected, ReportedIncident, Resolution, Window
-from monitor.summaries.downtime import measure_downtime
+from monitor.summaries.downtime import DowntimeReport, measure_downtime
+from monitor.summaries.shapes import DowntimeGroup
 from monitor.triage.incident_editor import IncidentEditor
 from monitor.web.pictures import split_bars
-from monitor.web.views.downtime import DowntimeGroup
 from store import WebRole
 from tests.monitor.web.site import Site
 
@@ -19,7 +19,7 @@ def test_downtime_is_split_by_incident(site: Site) -> None:
     """Each with its number, its title and its part of the whole; the page leads to it."""
     numbers = [site.incident("late"), site.incident("wrong", table="refunds")]
     client = site.signed_in()
-    page = client.get("/downtime.json?by=incident").json()
+    page = client.get("/api/v1/downtime?by=incident").json()
     assert sorted((int(group["key"]), group["title"]) for group in page["groups"]) == [
         (numbers[0], "late"),
         (numbers[1], "wrong"),
@@ -27,7 +27,7 @@ def test_downtime_is_split_by_incident(site: Site) -> None:
     assert sum(group["downtime_h"] for group in page["groups"]) == page["total"]["downtime_h"]
     assert {group["n"] for group in page["groups"]} == {1}
     assert f'<a href="/incidents/{numbers[1]}">#{numbers[1]} · wrong</a>' in client.get("/downtime?by=incident").text
-    assert {group["title"] for group in client.get("/downtime.json?by=table").json()["groups"]} == {None}
+    assert {group["title"] for group in client.get("/api/v1/downtime?by=table").json()["groups"]} == {None}
 
 
 @pytest.fixture
@@ -153,7 +153,8 @@ class TestWithRates:
 
 def _group(undetected: float, repair: float, low: float, high: float) -> DowntimeGroup:
     figures = {"undetected_h": undetected, "repair_h": repair, "downtime_h": undetected + repair}
-    return DowntimeGroup(key="a", title=None, n=1, **figures, downtime_h_low=low, downtime_h_high=high, cost=None)
+    rest = {"n": 1, "n_occurred": 1, "table_hours": undetected + repair, "cost": None}
+    return DowntimeGroup(key="a", **figures, **rest, downtime_h_low=low, downtime_h_high=high)
 
 
 def test_bars_are_on_one_scale_with_their_range() -> None:
@@ -172,14 +173,14 @@ def test_causes_and_alarms_are_those_of_the_downtime_command(site: Site, reporte
     """The page shows the same figures as the command; a cause is a choice of people and is escaped."""
     client = site.signed_in()
     IncidentEditor(site.project, site.store, actor="mia").resolve(reported, Resolution.FIXED, cause="a <b> load")
-    page = client.get("/downtime.json").json()
+    page = client.get("/api/v1/downtime").json()
     times = dict.fromkeys(("downtime_h", "downtime_h_low", "downtime_h_high"), 8.0)
     assert page["patterns"]["causes"] == [{"key": "a <b> load", "n": 1, "counts": True, **times, "cost": None}]
     assert page["patterns"]["precision"]["all"]["alarms"] == 0  # no check found it
     window = Window.of(site.clock.now() - timedelta(days=27), site.clock.now())
     with site.store.reading() as tx:
         figures = measure_downtime(site.project, tx, window=window, as_of_us=window.end_us, by="cause")
-    command = figures.patterns.as_json(site.project.currency)
+    command = DowntimeReport.published(site.project, figures).plain()
     assert page["patterns"]["causes"] == command["causes"]
     assert page["patterns"]["resolutions"] == command["resolutions"]
     text = client.get("/downtime").text

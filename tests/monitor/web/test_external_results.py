@@ -38,7 +38,7 @@ def test_a_run_is_recorded_once(site: Site) -> None:
     assert [item["incident"] for item in first.json()["results"]] == [1]
     assert [item["name"] for item in first.json()["not_taken"]] == ["nothing"]
     assert (again.json()["already_imported"], again.json()["results"]) == (True, [])
-    page = client.get("/incidents/1.json").json()
+    page = client.get("/api/v1/incidents/1").json()
     assert page["table"] == "orders"
 
 
@@ -48,7 +48,7 @@ def test_who_may_act_on_other_tables_only_records_nothing(site: Site) -> None:
     other = site.signed_in(WebRole.OWNER, name="kim", owners=("crew",))
     assert other.post("/api/v1/results", json=body).status_code == 403
     assert site.signed_in(WebRole.VIEWER, name="eve").post("/api/v1/results", json=body).status_code == 403
-    assert site.signed_in().get("/incidents.json").json()["incidents"] == []
+    assert site.signed_in().get("/api/v1/incidents").json()["incidents"] == []
 
 
 @pytest.mark.parametrize("change", [{"origin": "elsewhere"}, {"results": []}, {"ended_at": "2999-01-01T00:00:00Z"}])
@@ -68,4 +68,4 @@ def test_a_time_that_no_clock_shows_is_refused(site: Site, moment: object) -> No
     body = {**_body(site, ("totals", "fail")), "started_at": moment, "ended_at": moment}
     answer = site.signed_in(WebRole.RESPONDER).post("/api/v1/results", json=body)
     assert answer.status_code == 422
-    assert site.signed_in().get("/incidents/1.json").status_code == 404
+    assert site.signed_in().get("/api/v1/incidents/1").status_code == 404

@@ -20,7 +20,7 @@ def test_a_form_does_what_the_command_does(site: Site) -> None:
     body = {"if_version": "2", "resolution": "fixed", "cause": "the unit", "resolved": "", "force": "true"}
     assert client.post(f"/incidents/{number}/resolve", data=body).status_code == 303
     assert site.actors(number) == ["test", "mia (password)", "mia (password)"]
-    shown = client.get(f"/incidents/{number}.json").json()
+    shown = client.get(f"/api/v1/incidents/{number}").json()
     assert (shown["state"], shown["resolution"], shown["cause"]) == ("resolved", "fixed", "the unit")
     assert f'action="/incidents/{number}/reopen"' in client.get(f"/incidents/{number}").text
 
@@ -119,7 +119,7 @@ def test_an_incident_is_logged_by_hand_once(site: Site) -> None:
     }
     first, again = (client.post("/incidents", data=form) for _ in range(2))
     assert first.headers["location"] == again.headers["location"]
-    shown = client.get(f"{first.headers['location']}.json").json()
+    shown = client.get(f"/api/v1{first.headers['location']}").json()
     assert (shown["severity"], shown["ttd_h"], shown["found_by"]) == ("critical", 2.0, "person")
     assert shown["events"][0]["actor"] == "mia (password)"
     problem = client.post("/api/v1/incidents", json={"table": "ordrs", "title": "x"})
@@ -141,9 +141,9 @@ def test_tokens_end_by_time_and_by_hand(site: Site) -> None:
         tx.accounts.revoke_token("ci", site.clock.now())
     assert client.post(path, json={"text": "three"}).status_code == 401
     short = site.client(authorization=f"Bearer {site.token(WebRole.VIEWER, 'short', life=timedelta(hours=1))}")
-    assert short.get("/incidents.json").status_code == 200
+    assert short.get("/api/v1/incidents").status_code == 200
     site.clock.advance(timedelta(hours=1))
-    assert short.get("/incidents.json").status_code == 401
+    assert short.get("/api/v1/incidents").status_code == 401
 
 
 def test_pages_speak_the_readers_language(site: Site) -> None:
@@ -212,4 +212,4 @@ class TestListedCauses:
         assert refused.status_code == 422
         done = client.post(f"/incidents/{number}/resolve", data={"resolution": "fixed", "cause": "Code change"})
         assert done.status_code == 303
-        assert client.get(f"/incidents/{number}.json").json()["cause"] == "Code change"
+        assert client.get(f"/api/v1/incidents/{number}").json()["cause"] == "Code change"

@@ -44,7 +44,7 @@ def test_a_person_reports_a_deployment_on_the_page_of_a_table(site: Site) -> Non
         {"table": "", "note": "all"},
     ):
         client.post("/events", data={**form, **change})
-    page = client.get("/tables/orders.json").json()
+    page = client.get("/api/v1/tables/orders").json()
     assert sorted(event["note"] for event in page["events"]) == ["all", "loader <2.3>", "moved"]
     assert "loader &lt;2.3&gt;" in client.get("/tables/orders").text
     assert 'action="/events"' not in site.signed_in(WebRole.VIEWER, name="eve").get("/tables/orders").text

@@ -106,7 +106,7 @@ def test_the_last_seven_days_are_those_of_the_rows(site: Site) -> None:
         for number, table in expected:
             assert f'<a href="/incidents/{number}">#{number}</a>' in text
             assert f'<a href="/tables/{table}">{table}</a></strong>' in text
-    shown = client.get("/overview.json").json()["last_days"]
+    shown = client.get("/api/v1/overview").json()["last_days"]
     assert {(item["incident"], lane["table"]) for lane in shown["shown"] for item in lane["episodes"]} == set(expected)
     assert (shown["incidents"], shown["more"]) == (len(expected), 0)
 
@@ -134,7 +134,7 @@ def test_the_time_before_the_first_check_is_hatched(site: Site, language: str, w
     for since in (began, start - timedelta(days=9)):
         with site.store.writing() as tx:  # of a check that is no longer configured
             tx.results.save_watches([Watch("orders.gone", since, site.clock.now(), "pass")])
-        shown = site.signed_in().get("/overview.json").json()["last_days"]["shown"]
+        shown = site.signed_in().get("/api/v1/overview").json()["last_days"]["shown"]
         starts = {lane["table"]: lane["watched_since"] for lane in shown}
         assert starts == {"orders": since.astimezone(UTC).isoformat(), "refunds": None}
 
@@ -149,7 +149,7 @@ def test_a_quiet_week_has_no_timeline(site: Site) -> None:
 
 def _shown_domains(site: Site) -> dict[tuple[str | None, str], tuple[int, float] | None]:
     """Return incidents and hours by domain and week, as the JSON of the page has them."""
-    page = site.signed_in().get("/overview.json").json()["domains"]
+    page = site.signed_in().get("/api/v1/overview").json()["domains"]
     return {
         (row["key"], cell["week"]): None if cell["n"] is None else (cell["n"], cell["downtime_h"])
         for row in page["shown"]
@@ -196,7 +196,7 @@ def test_domains_are_those_of_the_report_whatever_changes(site: Site) -> None:
         week = Week.containing(site.clock.now(), site.project.config.timezone)
         with site.store.reading() as tx:
             report = build_report(gather(site.project, tx, week, site.clock.now()), week)
-        assert site.signed_in().get("/overview.json").json()["domains"] == report.domains.as_json()
+        assert site.signed_in().get("/api/v1/overview").json()["domains"] == report.domains.as_json()
 
     numbers = _log(site, [("refunds", (400, 380, 300)), ("orders", (60, 50, None)), ("refunds", (70, 60, 50))])
     assert_same()

@@ -12,7 +12,7 @@ def test_the_list_and_the_page_have_the_numbers_of_the_product(site: Site) -> No
     """An open incident of a member makes the product down for as long; each table is listed with its own health."""
     number = site.incident(table="refunds")
     client = site.signed_in(WebRole.VIEWER)
-    listed = client.get("/products.json").json()
+    listed = client.get("/api/v1/products").json()
     (line,) = listed["products"]
     assert (listed["n"], line["product"], line["consumers"]) == (1, "selling", ["finance"])
     assert (line["downtime_h"], line["open_incidents"], line["verdict"]) == (1.0, [number], "unknown")

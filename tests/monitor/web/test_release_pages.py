@@ -55,7 +55,7 @@ def test_others_do_not(site: Site, role: WebRole) -> None:
     compared(site)
     client = site.signed_in(role)
     assert client.get(ADDRESS).status_code == 403
-    assert client.get(f"{ADDRESS}.json").status_code == 403
+    assert client.get(f"/api/v1{ADDRESS}").status_code == 403
     assert ADDRESS not in client.get("/releases/extract").text
 
 
@@ -66,7 +66,7 @@ def test_a_comparison_of_another_configuration_is_marked(site: Site) -> None:
         other = StoredComparison(stored.release, "another", stored.body, stored.compared_at)
         tx.release_events.put_comparison(other)
     client = site.signed_in(WebRole.STEWARD)
-    assert not client.get(f"{ADDRESS}.json").json()["is_current"]
+    assert not client.get(f"/api/v1{ADDRESS}").json()["is_current"]
     assert "compare again before you decide" in client.get(ADDRESS).text
 
 
@@ -97,7 +97,7 @@ def test_the_meter_shows_whom_all_exports_expose(
     site.clock.advance(timedelta(hours=1))
     exported(site, 2, **changes)
     client = site.signed_in(WebRole.VIEWER)
-    together = client.get("/releases/extract.json").json()["together"]
+    together = client.get("/api/v1/releases/extract").json()["together"]
     assert (together["persons_exposed"], together["persons_left_over"]) == (exposed, left_over)
     assert (together["exports"], together["newest"], together["k"]) == (2, "extract2.csv", 2)
     text = client.get("/releases/extract").text
@@ -119,7 +119,7 @@ def test_certificates_are_one_click_away(site: Site) -> None:
 def test_a_release_without_exports_has_no_meter(site: Site) -> None:
     """Nothing was given away: there is nothing to add up."""
     client = site.signed_in(WebRole.VIEWER)
-    assert client.get("/releases/extract.json").json()["together"] is None
+    assert client.get("/api/v1/releases/extract").json()["together"] is None
     assert "All exports together" not in client.get("/releases/extract").text
 
 

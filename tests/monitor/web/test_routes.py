@@ -141,16 +141,27 @@ def test_a_token_reads_and_writes_what_its_role_may(site: Site) -> None:
             assert status == (route.status if _is_allowed(role, route) else 403), (role, path)
 
 
-def test_every_page_has_its_twins() -> None:
-    """A page that shows a model is JSON at two more addresses, for the same role and of the same model."""
+def test_every_page_is_in_the_api() -> None:
+    """A page that shows a model is JSON below `/api/v1`, for the same role and of the same model."""
     by_path = {(route.method, route.path): route for route in routes()}
     pages = [route for route in routes() if route.template is not None and route.reply is not None]
     assert pages
     for page in pages:
-        name = "/overview" if page.path == "/" else page.path
-        for path in (f"{name}.json", f"/api/v1{name}"):
-            twin = by_path["GET", path]
-            assert (twin.access, twin.reply, twin.query) == (page.access, page.reply, page.query)
+        twin = by_path["GET", f"/api/v1{page.name}"]
+        assert (twin.access, twin.reply, twin.query) == (page.access, page.reply, page.query)
+
+
+def test_a_page_with_json_leads_to_the_api(site: Site) -> None:
+    """For one release; the query stays, nobody is identified before, and a method that changes something is refused."""
+    client = site.client()
+    for path, address in (
+        ("/overview.json", "/api/v1/overview"),
+        ("/incidents.json?state=open&size=5", "/api/v1/incidents?state=open&size=5"),
+        ("/tables/raw%2F%3Fodd%20name.json", "/api/v1/tables/raw%2F%3Fodd%20name"),
+    ):
+        done = client.get(path)
+        assert (done.status_code, done.headers["location"]) == (308, address)
+    assert client.post("/incidents.json").status_code == 405
 
 
 def test_pages_of_an_empty_store_are_whole(site: Site) -> None:
@@ -187,7 +198,7 @@ def test_no_value_of_a_table_is_anywhere(site: Site, caplog: pytest.LogCaptureFi
     run_checks(site.project, select(["orders"], site.project.config), store=site.store)
     compared(site)
     client, asked = site.signed_in(), 0
-    assert client.get("/incidents.json").json()["incidents"], "a check has failed on these cells"
+    assert client.get("/api/v1/incidents").json()["incidents"], "a check has failed on these cells"
     for route in GUARDED:
         path, body = _request(site, route)
         how = {"json": body} if route.is_api else {"data": body}
@@ -267,10 +278,10 @@ class TestOpenApi:
         client = site.signed_in()
         for path, place in (
             ("/api/v1/overview", "/api/v1/overview"),
-            ("/incidents.json", "/incidents.json"),
+            ("/api/v1/incidents", "/api/v1/incidents"),
             (f"/api/v1/incidents/{number}", "/api/v1/incidents/{id}"),
             ("/api/v1/incidents/999", "/api/v1/incidents/{id}"),
-            ("/incidents.json?state=odd", "/incidents.json"),
+            ("/api/v1/incidents?state=odd", "/api/v1/incidents"),
         ):
             done = client.get(path)
             described = document["paths"][place]["get"]["responses"][str(done.status_code)]
@@ -299,6 +310,6 @@ def test_names_with_slashes_have_pages(site: Site) -> None:
     (address,) = re.findall(r'href="(/tables/raw[^"]+)"', client.get("/tables").text)
     assert address == "/tables/raw%2Frefunds%20%3C1%3E"
     assert "raw/refunds &lt;1&gt;" in client.get(address).text
-    for path in (f"{address}.json", f"/api/v1{address}", f"/badge{address.removeprefix('/tables')}.svg"):
+    for path in (f"/api/v1{address}", f"/badge{address.removeprefix('/tables')}.svg"):
         assert client.get(path).status_code == 200
     assert client.post(f"{address}/run").status_code == 409  # no daemon has scheduled it

@@ -105,7 +105,7 @@ def test_a_browser_is_led_to_sign_in_from_a_kept_page(site: Site) -> None:
     asked = client.get("/reports/2026-W46?scope=domain:sales", headers=browser)
     assert asked.headers["location"] == "/sign-in?next=/reports/2026-W46%3Fscope%3Ddomain%3Asales"
     assert client.get("/reports/2026-W46").status_code == 401
-    assert client.get("/incidents.json", headers=browser).status_code == 401
+    assert client.get("/api/v1/incidents", headers=browser).status_code == 401
 
 
 @pytest.mark.parametrize(("name", "password"), [("mia", "a wrong password"), ("nobody", PASSWORD), ("mia", "x" * 999)])
