@@ -189,7 +189,7 @@ def _show(
         ):
             console.print(part)
 
-    invocation.emit(pass_as_json(report), draw)
+    invocation.emit(lambda: pass_as_json(report), draw)
     _note_proposals(project, invocation)
     if report.problem is not None and not invocation.as_json:
         invocation.show([Problem("store", report.problem)])

@@ -160,9 +160,11 @@ def _show_origins(invocation: Invocation, loaded: "Loaded", *, redacted: bool) -
     from monitor.terminal.console import print_plain
 
     origins = list(origins_of(loaded, redacted=redacted))
-    shape = {"schema": "tablewatch.config-origins/1", "origins": [origin.as_json() for origin in origins]}
     text = "".join(f"{line}\n" for origin in origins for line in origin.lines())
-    invocation.emit(shape, lambda console: print_plain(console, text))
+    invocation.emit(
+        lambda: {"schema": "tablewatch.config-origins/1", "origins": [origin.as_json() for origin in origins]},
+        lambda console: print_plain(console, text),
+    )
 
 
 @app.command("test")
@@ -252,13 +254,15 @@ def diff(
         )
         differs = bool(unmasked)
     masked = differs and not changes
-    shape = {
-        "schema": "tablewatch.config-diff/1",
-        "before": name,
-        "changes": [change.as_json() for change in changes],
-        "masked_values_differ": masked,
-    }
-    invocation.emit(shape, lambda console: _draw_changes(console, name, changes, masked=masked))
+    invocation.emit(
+        lambda: {
+            "schema": "tablewatch.config-diff/1",
+            "before": name,
+            "changes": [change.as_json() for change in changes],
+            "masked_values_differ": masked,
+        },
+        lambda console: _draw_changes(console, name, changes, masked=masked),
+    )
 
 
 def _draw_changes(console: "Console", name: str, changes: "Sequence[ConfigChange]", *, masked: bool) -> None:

@@ -65,16 +65,18 @@ def show(
     with reading(project) as tx:
         judged = [item for item in judge_contracts(project, tx, window, as_of=now) if item.name in names]
     groups = [] if by is None else level_groups(judged, by)
-    result = {
-        "schema": "tablewatch.contracts/1",
-        "ok": not broken_levels(judged),
-        "as_of": now.isoformat(),
-        "contracts": [ContractLine.of(item).plain() for item in judged],
-        "by": by,
-        "groups": [group.as_json() for group in groups],
-    }
     zone = project.config.timezone
-    invocation.emit(result, lambda console: draw_groups(console, groups) if by else draw(console, judged, zone=zone))
+    invocation.emit(
+        lambda: {
+            "schema": "tablewatch.contracts/1",
+            "ok": not broken_levels(judged),
+            "as_of": now.isoformat(),
+            "contracts": [ContractLine.of(item).plain() for item in judged],
+            "by": by,
+            "groups": [group.as_json() for group in groups],
+        },
+        lambda console: draw_groups(console, groups) if by else draw(console, judged, zone=zone),
+    )
     if broken_levels(judged):
         raise Stop(ExitCode.FAILED)
 

@@ -37,7 +37,7 @@ def demo(
             story = tell(built)
     except DemoError as error:
         raise Stop(ExitCode.USAGE, Problem("demo.folder", str(error))) from None
-    invocation.emit(story.as_json(), lambda console: story.draw(console, _program()))
+    invocation.emit(story.as_json, lambda console: story.draw(console, _program()))
 
 
 def _program() -> str:

@@ -130,7 +130,7 @@ def estimate(
         currency=currency,
     )
     figure = PlanningFigure.of(typed)
-    invocation.emit(figure.to_json(), figure.draw)
+    invocation.emit(figure.to_json, figure.draw)
 
 
 def _configured_currency(invocation: Invocation) -> str:

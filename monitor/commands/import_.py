@@ -268,13 +268,6 @@ def _read_run(file: Path) -> "ExternalRun":
 def _report(invocation: Invocation, project: "Project", runs: "Mapping[str, ImportedRun]", *, hint: str) -> None:
     from monitor.reporting.terminal_views.pass_report import result_as_json, result_lines
 
-    result = {
-        "schema": "tablewatch.import-results/1",
-        "ok": True,
-        "project": project.config.project,
-        "runs": [_run_as_json(name, run, result_as_json) for name, run in runs.items()],
-    }
-
     def draw(console: "Console") -> None:
         for name, run in runs.items():
             for line in result_lines(run.results):
@@ -286,7 +279,15 @@ def _report(invocation: Invocation, project: "Project", runs: "Mapping[str, Impo
     if not any(run.results or run.already_imported for run in runs.values()):
         message = "no result belongs to a configured check, so nothing was imported"
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("results.nothing", message, hint=hint))
-    invocation.emit(result, draw)
+    invocation.emit(
+        lambda: {
+            "schema": "tablewatch.import-results/1",
+            "ok": True,
+            "project": project.config.project,
+            "runs": [_run_as_json(name, run, result_as_json) for name, run in runs.items()],
+        },
+        draw,
+    )
 
 
 def _run_as_json(name: str, run: "ImportedRun", result_as_json: Any) -> dict[str, Any]:

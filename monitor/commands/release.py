@@ -63,7 +63,7 @@ def assess(ctx: typer.Context, name: Name) -> None:
     with _decisions(invocation, name) as decisions:
         assessed = assess_release(decisions)
     invocation.emit(
-        assessed.to_json(),
+        assessed.to_json,
         lambda console: draw_verdict(
             console,
             word=assessed.word,
@@ -125,20 +125,22 @@ def compare(
         tx.release_events.put_comparison(comparison.to_store(case, case.project.clock.now()))
     if html is not None:
         _write_comparison(invocation, case, comparison, page, locale)
-    result = {
-        "schema": "tablewatch.release-comparison/1",
-        "label": LABEL,
-        "ok": comparison.recommended is not None,
-        "release": name,
-        "table": case.release.table,
-        "rows": comparison.rows,
-        "rows_of_table": comparison.rows_of_table,
-        "limits": case.release.limits.model_dump(mode="json", exclude_none=True),
-        "remedies": [item.as_json() for item in comparison.tried],
-        "recommended": comparison.recommended,
-        "reason": comparison.reason,
-    }
-    invocation.emit(result, lambda console: draw_comparison(console, name, comparison, typed=invocation.typed))
+    invocation.emit(
+        lambda: {
+            "schema": "tablewatch.release-comparison/1",
+            "label": LABEL,
+            "ok": comparison.recommended is not None,
+            "release": name,
+            "table": case.release.table,
+            "rows": comparison.rows,
+            "rows_of_table": comparison.rows_of_table,
+            "limits": case.release.limits.model_dump(mode="json", exclude_none=True),
+            "remedies": [item.as_json() for item in comparison.tried],
+            "recommended": comparison.recommended,
+            "reason": comparison.reason,
+        },
+        lambda console: draw_comparison(console, name, comparison, typed=invocation.typed),
+    )
 
 
 @app.command()
@@ -201,8 +203,9 @@ def list_releases(ctx: typer.Context) -> None:
     project = Project.of(invocation)
     with reading(project) as tx:
         states, exports = states_now(project, tx), last_exports(tx)
-    result = list_as_json(states, exports, project.clock.now())
-    invocation.emit(result, lambda console: draw_list(console, states, exports))
+    invocation.emit(
+        lambda: list_as_json(states, exports, project.clock.now()), lambda console: draw_list(console, states, exports)
+    )
 
 
 @app.command()
@@ -273,8 +276,10 @@ def verify(
     with project.open_store(existing=True) as store, explained():
         verification = verify_file(project, store, file)
     code = ExitCode.OK if verification.is_verified else ExitCode.FAILED
-    result = {**verification.to_json(str(file)), "exit_code": int(code)}
-    invocation.emit(result, lambda console: draw_verification(console, verification, str(file)))
+    invocation.emit(
+        lambda: {**verification.to_json(str(file)), "exit_code": int(code)},
+        lambda console: draw_verification(console, verification, str(file)),
+    )
     raise Stop(code)
 
 

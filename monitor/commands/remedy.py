@@ -200,20 +200,22 @@ def lattice(
     question, _ = ask(options, {"suppress": suppress, "by": by, "budget": budget}, invocation)
     warnings = doubts_in(cast("Generalise", question.remedy), question.counts)
     choices = with_progress("lattice", lambda tell: _search_levels(question, every=every, tell=tell))
-    result = {
-        "schema": "tablewatch.lattice/1",
-        "ok": True,
-        "input": given,
-        "quasi_identifiers": list(choices.columns),
-        **choices.as_json(),
-        "warnings": warnings,
-    }
 
     def draw(console: "Console") -> None:
         draw_doubts(console, warnings)
         draw_lattice(console, choices, most=top)
 
-    invocation.emit(result, draw)
+    invocation.emit(
+        lambda: {
+            "schema": "tablewatch.lattice/1",
+            "ok": True,
+            "input": given,
+            "quasi_identifiers": list(choices.columns),
+            **choices.as_json(),
+            "warnings": warnings,
+        },
+        draw,
+    )
 
 
 def _search_levels(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "LevelChoices":

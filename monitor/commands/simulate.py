@@ -78,7 +78,7 @@ def simulate(
             result = simulated(running, proposed, tx, changes=changes, window=window, as_of=now)
         except TooManySlots as error:
             raise Stop(ExitCode.USAGE, Problem("usage", str(error))) from None
-    invocation.emit(as_json(running, result), lambda console: draw(console, running, result))
+    invocation.emit(lambda: as_json(running, result), lambda console: draw(console, running, result))
 
 
 def _schedule(text: str | None) -> "Schedule | None":

@@ -146,8 +146,10 @@ def add_user(
         hashed = _hashed_password() if password else None
         with store.writing() as tx:
             tx.accounts.add_user(WebUser(name, grant, hashed, now))
-    result = {"schema": "tablewatch.web_user/1", "name": name, **_as_json(grant), "password": password}
-    invocation.emit(result, lambda console: console.print(f"user {name} is {_described(grant)}"))
+    invocation.emit(
+        lambda: {"schema": "tablewatch.web_user/1", "name": name, **_as_json(grant), "password": password},
+        lambda console: console.print(f"user {name} is {_described(grant)}"),
+    )
 
 
 @user.command("list")

@@ -10,26 +10,20 @@ from checks import Json
 from monitor.config.release_checks import FREE_VALUES, has_free_values
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.composition_risk import NOT_COMPARED, ExportComparison
-from monitor.releases.disclosure.uniqueness import Uniqueness
 from monitor.releases.plan import TreatmentPlan
 from monitor.releases.state import ReleaseStanding
+from monitor.releases.treat import Verification
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFindings:
     """What was found in the file, and what it lost."""
 
-    rows: int
+    proof: Verification
     suppressed: int
-    columns: tuple[str, ...]
-    reached: Mapping[str, Json]
-    question: str
     lost: Mapping[str, float]
-    epsilon: str | None = None
     compared: ExportComparison = NOT_COMPARED
-    uniqueness: Uniqueness | None = None
     mixed: Json = None
-    texts: tuple[str, ...] = ()
     held_back: int = 0
 
 
@@ -49,11 +43,11 @@ def certificate(
         "file": name,
         "sha256": sha256_of(draft),
         "bytes": draft.stat().st_size,
-        "rows": findings.rows,
+        "rows": findings.proof.rows,
         "rows_suppressed": findings.suppressed,
         "rows_held_back": findings.held_back,
-        "columns": list(findings.columns),
-        "columns_read_as_text": list(findings.texts),
+        "columns": list(findings.proof.columns),
+        "columns_read_as_text": list(findings.proof.texts),
         "columns_left_out": [column for column in release.columns if column not in plan.columns],
         "pseudonyms": [column for column in release.pseudonyms if column in plan.columns],
         "quasi_identifiers": [column for column in case.quasi if column in plan.columns],
@@ -64,9 +58,9 @@ def certificate(
         "limits": release.limits.model_dump(mode="json", exclude_none=True),
         "missing_is_a_value": list(release.missing_is_a_value),
         "spelling_is_a_value": list(release.spelling_is_a_value),
-        "reached": dict(findings.reached),
-        "question": findings.question,
-        "epsilon": findings.epsilon,
+        "reached": dict(findings.proof.reached),
+        "question": findings.proof.question,
+        "epsilon": findings.proof.epsilon,
         "information_lost": dict(findings.lost),
         "audience": release.audience,
         "purpose": release.purpose,
@@ -76,7 +70,7 @@ def certificate(
         "approval_note": None if approval is None else approval.note,
         "expires_at": None if release_standing.until is None else release_standing.until.isoformat(),
         **findings.compared.as_json(),
-        "uniqueness": None if findings.uniqueness is None else findings.uniqueness.as_json(),
+        "uniqueness": None if findings.proof.uniqueness is None else findings.proof.uniqueness.as_json(),
         "suppressed_to_hide_why": findings.mixed,
         "warnings": [*([FREE_VALUES] if has_free_values(release) else []), *_loose(findings)],
         "digest": case.digest,
@@ -85,7 +79,7 @@ def certificate(
 
 
 def _loose(findings: ExportFindings) -> list[str]:
-    return [] if findings.uniqueness is None else list(findings.uniqueness.warnings())
+    return [] if findings.proof.uniqueness is None else list(findings.proof.uniqueness.warnings())
 
 
 def _parameters(plan: TreatmentPlan) -> Json:

@@ -160,17 +160,11 @@ class _Records:
             NOT_COMPARED if plan.kind is RemedyKind.RANDOMISED else self._passed.registry.compared(rows, self._treated)
         )
         findings = ExportFindings(
-            rows=proof.rows,
+            proof,
             suppressed=self._treated.suppressed - self._held_back,
             held_back=self._held_back,
-            columns=proof.columns,
-            reached=proof.reached,
-            question=proof.question,
             lost=self._treated.lost,
-            epsilon=proof.epsilon,
             compared=compared,
-            uniqueness=proof.uniqueness,
-            texts=proof.texts,
             mixed=None if self._treated.bill is None else self._treated.bill.figures.get("mixed"),
         )
         return findings, None if rows is None else rows.pairs()
@@ -215,16 +209,14 @@ class _Answers:
     def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
         """Return with which noise they were made: that is the proof, whatever the numbers are."""
         del draft
-        findings = ExportFindings(
+        proof = Verification(
             rows=len(self._frame),
-            suppressed=0,
             columns=tuple(map(str, self._frame.columns)),
-            reached={"noise": self._charge.answer["noise"], "request_id": self._charge.request_id},
             question="none: the noise cannot be verified from the file; it is recorded in the ledger",
-            lost={},
+            reached={"noise": self._charge.answer["noise"], "request_id": self._charge.request_id},
             epsilon=self._charge.epsilon,
         )
-        return findings, None
+        return ExportFindings(proof, suppressed=0, lost={}), None
 
 
 def _treated(passed: ExportPermission, frame: "pd.DataFrame", progress: "Progress") -> TreatedTable:

@@ -15,6 +15,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Self
 
+from pydantic import Field
+
 from checks import Check, Kind, Message, Status
 from incidents import Incident, Watch
 from monitor.config import Release, Table
@@ -22,7 +24,7 @@ from monitor.config.project import Project
 from monitor.config.release_checks import release_checks
 from monitor.releases.state import ReleaseDecision, ReleaseStanding, digest_of, standing
 from monitor.summaries.health import TableState
-from monitor.summaries.shapes import Moment, Shape
+from monitor.summaries.shapes import Moment, Sentence, Shape
 from store import ReadTransaction
 
 INCIDENT: Final = "incident"
@@ -41,8 +43,7 @@ class ReleaseWord(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class HoldingCheck:
+class HoldingCheck(Shape):
     """What holds a release.
 
     `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`,
@@ -53,9 +54,9 @@ class HoldingCheck:
 
     check_id: str | None
     reason: str
-    since: datetime | None
+    since: Moment | None
     incident: int | None = None
-    what: Message | str | None = None
+    what: Sentence | str | None = Field(None, exclude=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +103,6 @@ class ReleaseState:
                 return ReleaseWord.HOLD
 
 
-class HoldingReason(Shape):
-    """What holds a release: an incident, a check that fails or says nothing, or a decision."""
-
-    check_id: str | None
-    reason: str
-    since: Moment | None
-    incident: int | None
-
-
 class ReleaseEntry(Shape):
     """How a release stands."""
 
@@ -121,7 +113,7 @@ class ReleaseEntry(Shape):
     since: Moment | None
     approved_with: str | None
     expires_at: Moment | None
-    held_by: tuple[HoldingReason, ...]
+    held_by: tuple[HoldingCheck, ...]
 
     @classmethod
     def of(cls, state: ReleaseState, **more: Any) -> Self:
@@ -134,10 +126,7 @@ class ReleaseEntry(Shape):
             since=state.since,
             approved_with=state.standing.remedy if state.word is ReleaseWord.APPROVED else None,
             expires_at=state.standing.until,
-            held_by=tuple(
-                HoldingReason(check_id=item.check_id, reason=item.reason, since=item.since, incident=item.incident)
-                for item in state.held_by
-            ),
+            held_by=tuple(state.held_by),
             **more,
         )
 
@@ -190,21 +179,31 @@ class _Gate:
 
     def held_by(self) -> Iterator[HoldingCheck]:
         if not self.checks:
-            yield HoldingCheck(None, NOTHING_ASKED, None)
+            yield HoldingCheck(check_id=None, reason=NOTHING_ASKED, since=None)
         silent = {not_evaluated.check_id: not_evaluated.reason for not_evaluated in self.table.not_evaluated}
         incidents = list(self._incidents())
         yield from (
-            HoldingCheck(incident.check_id, INCIDENT, incident.last.detected_at, incident.id, _what(incident))
+            HoldingCheck(
+                check_id=incident.check_id,
+                reason=INCIDENT,
+                since=incident.last.detected_at,
+                incident=incident.id,
+                what=_what(incident),
+            )
             for incident in incidents
         )
         for check_id in sorted(self.checks.keys() - {incident.check_id for incident in incidents}):
             watch = self.watches.get(check_id)
             if watch is None:
-                yield HoldingCheck(check_id, NEVER_RAN, None)
+                yield HoldingCheck(check_id=check_id, reason=NEVER_RAN, since=None)
             elif check_id in silent:
-                yield HoldingCheck(check_id, silent[check_id], watch.last_pass_ended_at or watch.monitored_since)
+                yield HoldingCheck(
+                    check_id=check_id,
+                    reason=silent[check_id],
+                    since=watch.last_pass_ended_at or watch.monitored_since,
+                )
             elif watch.last_status == Status.FAIL.value:
-                yield HoldingCheck(check_id, "fail", watch.failing_since or watch.last_run_at)
+                yield HoldingCheck(check_id=check_id, reason="fail", since=watch.failing_since or watch.last_run_at)
 
     def clear_since(self) -> datetime | None:
         """Return when the last of the checks began to pass."""
@@ -225,7 +224,7 @@ def _state(name: str, release: Release, gate: _Gate, decided: ReleaseStanding) -
     since = min((holding_check.since for holding_check in held_by if holding_check.since is not None), default=None)
     if decided.event is not None:
         if decided.decision in {ReleaseDecision.HELD, ReleaseDecision.OTHERWISE}:
-            held_by = [HoldingCheck(None, DECISION, decided.event.recorded_at), *held_by]
+            held_by = [HoldingCheck(check_id=None, reason=DECISION, since=decided.event.recorded_at), *held_by]
         elif decided.decision is ReleaseDecision.APPROVED:
             held_by = []
         since = decided.until if decided.decision is ReleaseDecision.EXPIRED else decided.event.recorded_at

@@ -401,7 +401,7 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
     desk = desk_of()
     incident = desk.open()
     desk.end(desk.open("stray"), NOW + MINUTE)
-    tell = module._notify
+    tell = module._notify_all_but_failing
 
     def late(*given):
         desk.end(incident, at(1))
@@ -409,7 +409,7 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(module, "WRITE_LIMIT", 1)
-        patched.setattr(module, "_notify", late)
+        patched.setattr(module, "_notify_all_but_failing", late)
         assert desk.told(at(1)) == []
     assert desk.told(at(2)) == []
     assert desk.last()["why"] == "resolved, and the channel was never notified"

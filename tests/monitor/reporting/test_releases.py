@@ -26,6 +26,10 @@ ENGLISH, JAPANESE = (Localizer(locale, "Asia/Tokyo") for locale in ("en", "ja"))
 RELEASE = Release(table="people")
 
 
+def _held_by(check_id, reason, since, incident=None, what=None):
+    return HoldingCheck(check_id=check_id, reason=reason, since=since, incident=incident, what=what)
+
+
 def event(kind=ReleaseEventKind.APPROVED, at=AT, note="ticket 1", **body):
     """Return a fact about a release."""
     return ReleaseEvent("survey", kind, "privacy-desk", note, {"remedy": "generalise", "digest": "d", **body}, at, 1)
@@ -52,23 +56,21 @@ def state(*events, held_by=(), name="survey", after=None, digest="d"):
         (state(event(), after=timedelta(days=3)), "the approval by privacy-desk has expired"),
         (state(event(), digest="other"), "the configuration has changed since the approval by privacy-desk"),
         (state(), "all limits were evaluated and met"),
-        (state(held_by=[HoldingCheck("people.k", "incident", AT, 7)]), "people.k (incident 7)"),
+        (state(held_by=[_held_by("people.k", "incident", AT, 7)]), "people.k (incident 7)"),
         (
-            state(
-                held_by=[HoldingCheck("people.k", "incident", AT, 7, Message("{n:count} rows are alike", {"n": 1200}))]
-            ),
+            state(held_by=[_held_by("people.k", "incident", AT, 7, Message("{n:count} rows are alike", {"n": 1200}))]),
             "1,200 rows are alike (incident 7)",
         ),
-        (state(held_by=[HoldingCheck(None, "incident", AT, 8, "a {list} leaked")]), "a {list} leaked (incident 8)"),
-        (state(held_by=[HoldingCheck("people.k", "fail", AT)]), "people.k fails"),
-        (state(held_by=[HoldingCheck("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
-        (state(held_by=[HoldingCheck(None, "no-limits", None)]), "no limit is configured"),
-        (state(held_by=[HoldingCheck("people.k", str(NOT_RUN), AT)]), "people.k: not run"),
+        (state(held_by=[_held_by(None, "incident", AT, 8, "a {list} leaked")]), "a {list} leaked (incident 8)"),
+        (state(held_by=[_held_by("people.k", "fail", AT)]), "people.k fails"),
+        (state(held_by=[_held_by("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
+        (state(held_by=[_held_by(None, "no-limits", None)]), "no limit is configured"),
+        (state(held_by=[_held_by("people.k", str(NOT_RUN), AT)]), "people.k: not run"),
         (
-            state(held_by=[HoldingCheck("people.k", UnknownReason.TIMEOUT.value, AT)]),
+            state(held_by=[_held_by("people.k", UnknownReason.TIMEOUT.value, AT)]),
             "people.k: the query timed out",
         ),
-        (state(held_by=[HoldingCheck("people.k", "eclipse", AT)]), "people.k: could not be evaluated"),
+        (state(held_by=[_held_by("people.k", "eclipse", AT)]), "people.k: could not be evaluated"),
     ],
 )
 def test_reasons_are_shown(found, said):
@@ -85,7 +87,7 @@ def section(states=(), exports=()):
 
 def test_those_at_risk_come_first_and_the_rest_is_counted():
     """Held ones stand before expired ones, approved and clear ones follow."""
-    held = state(held_by=[HoldingCheck("people.k", "fail", AT)])
+    held = state(held_by=[_held_by("people.k", "fail", AT)])
     found = section([state(), state(event()), state(event(), after=timedelta(days=3)), held, *[state()] * SHOWN])
     words = [row.word for row in found.rows]
     assert words[:3] == [ReleaseWord.HOLD, ReleaseWord.EXPIRED, ReleaseWord.APPROVED]

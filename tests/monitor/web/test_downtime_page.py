@@ -41,7 +41,7 @@ def reported(site: Site) -> int:
 
 
 def _page(site: Site, query: str = "") -> dict[str, Any]:
-    page: dict[str, Any] = site.signed_in().get(f"/downtime.json{query}").json()
+    page: dict[str, Any] = site.signed_in().get(f"/api/v1/downtime{query}").json()
     return page
 
 
