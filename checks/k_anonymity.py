@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Interval
 from pydantic import Field, model_validator
@@ -34,6 +34,7 @@ from checks.classes.tables import (
     MOST_MERGED,
     MOST_PATTERNS,
     MOST_VALUES,
+    SIZE,
     ClassTables,
     PersonColumn,
     patterns_of,
@@ -74,6 +75,17 @@ _EXPOSED_PEOPLE: Final = Message(
 _HIDDEN_PEOPLE: Final = Message(
     "every person shares the quasi-identifiers with at least {others:count} other people (by {column})",
     one="every person shares the quasi-identifiers with at least {others:count} other person (by {column})",
+    counted="others",
+)
+_EXPOSED_LINKED: Final = Message(
+    "{bad:count} of {people:count} people are alike in all of their rows with fewer than {others:count} others (by "
+    "{column}, whose pseudonyms link rows; the table has {rows:count} rows)"
+)
+_HIDDEN_LINKED: Final = Message(
+    "every person is alike in all rows with at least {others:count} other people (by {column}, whose pseudonyms link "
+    "rows)",
+    one="every person is alike in all rows with at least {others:count} other person (by {column}, whose pseudonyms "
+    "link rows)",
     counted="others",
 )
 _RISKY: Final = Message("the average risk of a record is {risk:ratio}, at most {limit:ratio} expected")
@@ -131,15 +143,15 @@ class KAnonymityCheck(SizesParameters):
             request |= {f"{_VALUES}{name}": values_of(name) for name in texts}
         if self.population is not None:
             request[_POPULATION] = Population.of(context, self.population, names, self.population_columns).sizes
-        person = None if self.person is None else PersonColumn(self.person)
+        person = next(iter(self.declared_person), None)
         return replace(wants, classes={**wants.classes, **_questions(names, request, person)})
 
     def violations(self, context: Context) -> ir.Table:
         """Return the classes of fewer than k records, or people."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        rows, size = context.filtered, free_name("records" if self.person is None else "people", names)
-        count = rows.count() if self.person is None else rows[self.person].nunique()
-        groups = rows.group_by(list(names)).aggregate(**{size: count})
+        tables = ClassTables(context.filtered, names, person=next(iter(self.declared_person), None))
+        size, classes = free_name("records" if self.person is None else "people", names), tables.classes
+        groups = classes.select(**{name: classes[tables.key(name)] for name in names}, **{size: classes[SIZE]})
         return groups.filter(groups[size] < self.k).order_by(size, *names)
 
     def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
@@ -211,10 +223,8 @@ class KAnonymityCheck(SizesParameters):
         if result.rows == by_rows.rows:  # each person has one row
             column = None
         if result.records_below_k:
-            if column is not None:
-                of_people = {"bad": result.records_below_k, "people": result.rows, "k": self.k, "column": column}
-                return outcome(Status.FAIL, _EXPOSED_PEOPLE.given(**of_people, rows=by_rows.rows))
-            return outcome(Status.FAIL, _exposed(result, damage))
+            of_people = None if column is None else self._exposed_people(result, column, by_rows.rows)
+            return outcome(Status.FAIL, of_people or _exposed(result, damage))
         risk = result.average_risk or 0.0
         if self.max_average_risk is not None and risk > self.max_average_risk:
             return outcome(Status.FAIL, _RISKY.given(risk=risk, limit=self.max_average_risk))
@@ -224,8 +234,15 @@ class KAnonymityCheck(SizesParameters):
         if measurement.values["floats"]:
             return outcome(Status.WARN, _CONTINUOUS.given(columns=measurement.values["floats"]))
         others = (result.k or 1) - 1
-        text = _HIDDEN.given(others=others) if column is None else _HIDDEN_PEOPLE.given(others=others, column=column)
-        return outcome(Status.PASS, text)
+        of_column = {} if column is None else {"column": column}
+        text = _HIDDEN if column is None else _HIDDEN_LINKED if self.pseudonyms else _HIDDEN_PEOPLE
+        return outcome(Status.PASS, text.given(others=others, **of_column))
+
+    def _exposed_people(self, result: KAnonymity, column: str, rows: int) -> Message:
+        values: dict[str, Any] = {"bad": result.records_below_k, "people": result.rows, "rows": rows, "column": column}
+        if self.pseudonyms:
+            return _EXPOSED_LINKED.given(others=self.k - 1, **values)
+        return _EXPOSED_PEOPLE.given(k=self.k, **values)
 
     def _other_readings(self, measurement: Measurement, k_anonymity: KAnonymity) -> dict[str, Json]:
         """Return k as the other readings have it; None where it was not measured."""

@@ -240,6 +240,7 @@ def k_anonymity(
     warn: Mapping[str, Any] = ...,
     person: str | None = ...,
     identifiers: list[str] | tuple[str, ...] | None = ...,
+    pseudonyms: list[str] | tuple[str, ...] = ...,
     quasi_identifiers: list[str] | tuple[str, ...] = ...,
     incremental: Mapping[str, Any] | None = ...,
     max_average_risk: float | Decimal | None = ...,
@@ -257,6 +258,8 @@ def k_anonymity(
         person: Column that identifies the person: people are counted, not rows; rows without one are one person.
         identifiers: Direct identifiers that are counted in the same way where they repeat, if there is no 'person'; by
             default those the table classifies as such.
+        pseudonyms: Identifiers that leave as pseudonyms: rows of a person can be linked, so classes are of people who
+            are alike in all of their rows.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
         incremental: Store the counts and count only changes: by append or changes.
         k: Minimum equivalence class size.
@@ -278,6 +281,7 @@ def l_diversity(
     warn: Mapping[str, Any] = ...,
     person: str | None = ...,
     identifiers: list[str] | tuple[str, ...] | None = ...,
+    pseudonyms: list[str] | tuple[str, ...] = ...,
     quasi_identifiers: list[str] | tuple[str, ...] = ...,
     missing_is_a_value: list[str] | tuple[str, ...] = ...,
     spelling_is_a_value: list[str] | tuple[str, ...] = ...,
@@ -295,6 +299,8 @@ def l_diversity(
         person: Column that identifies the person: people are counted, not rows; rows without one are one person.
         identifiers: Direct identifiers that are counted in the same way where they repeat, if there is no 'person'; by
             default those the table classifies as such.
+        pseudonyms: Identifiers that leave as pseudonyms: rows of a person can be linked, so classes are of people who
+            are alike in all of their rows.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
         missing_is_a_value: Sensitive columns in which NULL is a value like any other.
         spelling_is_a_value: Sensitive columns in which values that differ in case or white space are different values.
@@ -457,6 +463,7 @@ def population_uniqueness(
     warn: Mapping[str, Any] = ...,
     person: str | None = ...,
     identifiers: list[str] | tuple[str, ...] | None = ...,
+    pseudonyms: list[str] | tuple[str, ...] = ...,
     quasi_identifiers: list[str] | tuple[str, ...] = ...,
     incremental: Mapping[str, Any] | None = ...,
     sampling_fraction: float | Decimal | None = ...,
@@ -473,6 +480,8 @@ def population_uniqueness(
         person: Column that identifies the person: people are counted, not rows; rows without one are one person.
         identifiers: Direct identifiers that are counted in the same way where they repeat, if there is no 'person'; by
             default those the table classifies as such.
+        pseudonyms: Identifiers that leave as pseudonyms: rows of a person can be linked, so classes are of people who
+            are alike in all of their rows.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
         incremental: Store the counts and count only changes: by append or changes.
         sampling_fraction: Share of the population whose rows are in the table, up to 1. This or 'population_size'.
@@ -547,9 +556,12 @@ def re_release(
     on_empty: Literal["unknown", "pass", "fail"] = ...,
     warn: Mapping[str, Any] = ...,
     quasi_identifiers: list[str] | tuple[str, ...] = ...,
+    sensitive: list[str] | tuple[str, ...] = ...,
+    l: float | Decimal | None = ...,
+    t: float | Decimal | None = ...,
     **common: Unpack[_Common],
 ) -> Check:
-    """No person is in a group smaller than k when the table is laid beside an earlier release of it.
+    """No person is in a group smaller than k, or whose values are too few, beside earlier releases of the table.
 
     Args:
         where: A boolean SQL expression over the table's own columns, in the source's dialect.
@@ -558,6 +570,9 @@ def re_release(
         person: Person key columns, the same in every release.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
         k: Minimum group size in persons.
+        sensitive: Sensitive columns, each evaluated separately; by default those the table classifies as such.
+        l: Minimum distinct sensitive values of a group, also of the difference to each release.
+        t: Maximum distance between the sensitive values of such a group and of the table.
         **common: What every check takes.
 
     Raises:
@@ -666,6 +681,7 @@ def t_closeness(
     warn: Mapping[str, Any] = ...,
     person: str | None = ...,
     identifiers: list[str] | tuple[str, ...] | None = ...,
+    pseudonyms: list[str] | tuple[str, ...] = ...,
     quasi_identifiers: list[str] | tuple[str, ...] = ...,
     missing_is_a_value: list[str] | tuple[str, ...] = ...,
     spelling_is_a_value: list[str] | tuple[str, ...] = ...,
@@ -685,6 +701,8 @@ def t_closeness(
         person: Column that identifies the person: people are counted, not rows; rows without one are one person.
         identifiers: Direct identifiers that are counted in the same way where they repeat, if there is no 'person'; by
             default those the table classifies as such.
+        pseudonyms: Identifiers that leave as pseudonyms: rows of a person can be linked, so classes are of people who
+            are alike in all of their rows.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
         missing_is_a_value: Sensitive columns in which NULL is a value like any other.
         spelling_is_a_value: Sensitive columns in which values that differ in case or white space are different values.

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from checks.classes.pairs import SIGNATURE, SignaturePairs
 
@@ -62,6 +62,7 @@ class PersonRequest:
 
     quasi_identifiers: tuple[str, ...]
     person: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
 
 
 CountRequest: TypeAlias = ClassCountRequest | PersonRequest
@@ -195,7 +196,14 @@ class ClosedPart:
         return self.late if self.why is Recount.DUE and self.late and any(self.late.values()) else None
 
 
-KeptAnswer: TypeAlias = ClassChange | PersonPairs | ClosedPart
+class PersonRows(Protocol):
+    """The rows of a table as keyed signatures, each of a person (`checks.risk.compared_releases.ReleasedRows`)."""
+
+    def pairs(self) -> PersonPairs:
+        """Return what is remembered of them."""
+
+
+KeptAnswer: TypeAlias = "ClassChange | PersonRows | ClosedPart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,22 +255,23 @@ class ClassCounts(Protocol):
 NAME: Final = "release"
 SIZE: Final = "size"
 PERSONS: Final = "persons"
+KIND: Final = "kind"
+COLUMN: Final = "column"
+COUNT: Final = "count"
 
 
-def compared(now: PersonPairs, releases: Sequence[KnownRelease]) -> list[Mapping[str, Any]]:
-    """Return, per release and size of group, how many persons are in groups of that size: `release`, `size`, `persons`.
+class Told(StrEnum):
+    """What a release and earlier ones tell together, beside the classes that they have in common."""
 
-    A release with which the table has nobody in common has one row, of size 0 and no persons. One whose persons are
-    told apart otherwise (by other columns, or under another key) has one row whose size is None.
-    """
-    from checks.risk.composition import intersect_signed
-
-    rows: list[Mapping[str, Any]] = []
-    for release in releases:
-        if release.pairs.digest != now.digest:
-            rows.append({NAME: release.name, SIZE: None, PERSONS: 0})
-            continue
-        composition = intersect_signed((release.pairs.people, release.pairs.classes), (now.people, now.classes), 2)
-        sizes = composition.histogram or ((0, 0),)
-        rows += [{NAME: release.name, SIZE: size, PERSONS: persons} for size, persons in sizes]
-    return rows
+    LEFT_OVER = "left-over"
+    """Persons of one release only whom the difference singles out."""
+    DIFFERENCE = "difference"
+    """Groups of the difference that break a limit: on a column, or without one on k."""
+    UNCOUNTED = "uncounted"
+    """Nothing can be subtracted: an earlier version kept no counts."""
+    TOGETHER = "together"
+    """Persons in small groups by all releases."""
+    VALUES = "values"
+    """Rows of people whose values of a column break l or t by all releases."""
+    FEW_VALUES = "few-values"
+    """Persons for whom the classes of all releases together leave fewer than l values."""

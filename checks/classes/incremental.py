@@ -73,8 +73,8 @@ class SizesParameters(PeopleParameters):
     def _changes_are_of_all_rows(self) -> Self:
         if isinstance(self.incremental, ByChanges) and self.where is not None:
             raise ValueError("'incremental' by changes does not support 'where': changes cover all rows")
-        if self.incremental is not None and self.person is not None:
-            raise ValueError("'incremental' counts rows and cannot be combined with 'person'")
+        if self.incremental is not None and (self.person is not None or self.pseudonyms):
+            raise ValueError("'incremental' counts rows and cannot be combined with 'person' or 'pseudonyms'")
         return self
 
     def wanted_sizes(self, context: Context, quasi_identifiers: tuple[str, ...]) -> Wants:

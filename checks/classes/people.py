@@ -34,6 +34,12 @@ class PeopleParameters(CheckParameters):
         "by default those the table classifies as such.",
     )
 
+    pseudonyms: tuple[ColumnName, ...] = Field(
+        (),
+        description="Identifiers that leave as pseudonyms: rows of a person can be linked, so classes are of people "
+        "who are alike in all of their rows.",
+    )
+
     def identifier_counts(self, context: Context) -> Mapping[str, ir.Value]:
         """Return aggregates that tell which direct identifiers repeat.
 
@@ -42,23 +48,32 @@ class PeopleParameters(CheckParameters):
         """
         if self.person is not None:
             context.column(self.person)
-            return {}
         counts = {name: named_people(context, name, context.where) for name in self._identifiers(context)}
         named = {f"{_NAMED}{name}": rows for name, (rows, _) in counts.items()}
         return named | {f"{_DISTINCT}{name}": people for name, (_, people) in counts.items()}
 
     def _identifiers(self, context: Context) -> Sequence[str]:
+        if self.person is not None:
+            return [name for name in self.pseudonyms if name != self.person]
         if self.identifiers is not None:
-            return self.identifiers
-        return [name for name, word in context.classified.items() if word is ColumnClass.DIRECT_IDENTIFIER]
+            return list(dict.fromkeys((*self.identifiers, *self.pseudonyms)))
+        names = [name for name, word in context.classified.items() if word is ColumnClass.DIRECT_IDENTIFIER]
+        return list(dict.fromkeys((*names, *self.pseudonyms)))
+
+    @property
+    def declared_person(self) -> Sequence[PersonColumn]:
+        """Return the column of the person, if one is named."""
+        return [] if self.person is None else [PersonColumn(self.person, linked=bool(self.pseudonyms))]
 
     def people_columns(self, measurement: Measurement) -> Sequence[PersonColumn]:
-        """Return the columns by which people are counted: the person's, else each direct identifier that repeats."""
-        if self.person is not None:
-            return [PersonColumn(self.person)]
+        """Return the columns by which people are counted.
+
+        The person's, and each pseudonym that repeats; without a person each direct identifier that does.
+        """
         names = [name.removeprefix(_NAMED) for name in measurement.values if name.startswith(_NAMED)]
-        return [
-            PersonColumn(name, apart=True)
+        repeated = [
+            PersonColumn(name, apart=True, linked=bool(self.pseudonyms))
             for name in names
             if measurement.number(f"{_DISTINCT}{name}") < measurement.number(f"{_NAMED}{name}")
         ]
+        return [*self.declared_person, *repeated]

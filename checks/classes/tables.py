@@ -26,6 +26,9 @@ VALUE = "value"
 MEMBERS = "members"
 KNOWN = "known"
 _PERSON: Final = "person"
+_LINKED: Final = {"w0": 1_640_531_527, "w1": 1_103_515_245, "w2": 1_812_433_253, "w3": 1_566_083_941}
+"""The columns of what a person's rows are together, each with a factor of its own."""
+_PRIMES: Final = (2_147_483_647, 2_147_483_629, 2_147_483_587)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,15 @@ EXACT: Final = SensitiveReading()
 
 @dataclass(frozen=True, slots=True)
 class PersonColumn:
-    """The column that says whose a row is. `apart`: rows without a person are of one each, else all of one person."""
+    """The column that says whose a row is.
+
+    `apart`: rows without a person are of one each, else all of one person. `linked`: a reader sees which rows are of
+    one person, by a pseudonym, and compares all of them together.
+    """
 
     column: str
     apart: bool = False
+    linked: bool = False
 
 
 class ClassTables:
@@ -70,7 +78,8 @@ class ClassTables:
     over the rows serves both.
 
     With a `person`, people are counted in the place of rows: a person once in each class, and once with each value in
-    it.
+    it. Where a pseudonym links rows, a class is of people who are alike in all of their rows: what these are together
+    is one more key, of several columns.
     """
 
     def __init__(
@@ -86,12 +95,14 @@ class ClassTables:
         self.quasi_identifiers = tuple(sorted(quasi_identifiers))
         self.sensitive = tuple(sensitive)
         self.person = person
-        self.keys = tuple(f"q{number}" for number in range(len(self.quasi_identifiers)))
+        self._own_keys = tuple(f"q{number}" for number in range(len(self.quasi_identifiers)))
+        is_linked = person is not None and person.linked
+        self.keys = (*self._own_keys, *(_LINKED if is_linked else ()))
         self._rows = rows
 
     def key(self, quasi_identifier: str) -> str:
         """Return the name of a quasi-identifier within the class tables."""
-        return self.keys[self.quasi_identifiers.index(quasi_identifier)]
+        return self._own_keys[self.quasi_identifiers.index(quasi_identifier)]
 
     @cached_property
     def classes(self) -> ir.Table:
@@ -175,17 +186,44 @@ class ClassTables:
         return narrow.mutate(once=first.ifelse(1, 0))
 
     def _narrow(self, sensitive: str | None = None) -> ir.Table:
-        columns = {key: self._rows[name] for key, name in zip(self.keys, self.quasi_identifiers, strict=True)}
+        columns = {key: self._rows[name] for key, name in zip(self._own_keys, self.quasi_identifiers, strict=True)}
         if sensitive is not None:
             columns[VALUE] = self._rows[sensitive]
         if self.person is None:
             return self._rows.select(**columns)
         rows = self._rows.select(**columns, **{_PERSON: self._rows[self.person.column]})
+        if self.person.linked:
+            rows = _linked(rows, self._own_keys, apart=self.person.apart)
         if sensitive is not None:
             rows = self.reading.respelled(rows)
         if not self.person.apart:
             return rows.distinct()
         return rows.filter(rows[_PERSON].notnull()).distinct().union(rows.filter(rows[_PERSON].isnull()))
+
+
+def _linked(rows: ir.Table, keys: Sequence[str], *, apart: bool) -> ir.Table:
+    """Add what all rows of a person are together: in which classes how many are, as a hash of 124 bits.
+
+    Classes are numbered, numbers are scattered, and those of a person's rows are added up: a sum is the same in any
+    order, and whole numbers are the same in every engine.
+    """
+    number = ibis.dense_rank().over(order_by=list(keys)) if keys else ibis.literal(0)
+    rows = rows.mutate(number=number.cast("int64"))
+    sums = {}
+    for name, factor in _LINKED.items():
+        own = _scattered(rows["number"], factor)
+        whole = own.sum().over(group_by=_PERSON).cast("int64")
+        sums[name] = rows[_PERSON].isnull().ifelse(own, whole) if apart else whole
+    return rows.mutate(**sums).drop("number")
+
+
+def _scattered(number: ir.IntegerColumn, factor: int) -> ir.IntegerColumn:
+    """Return a whole number below 2^31 that follows from another one, and is like a random one."""
+    first, second, third = _PRIMES
+    result = (number + 1) * factor % first
+    for prime in (second, third, first):  # no polynomial over one field, of which sums could be equal by design
+        result = (result * result + factor) % prime
+    return result
 
 
 def sizes_of(tables: ClassTables) -> ir.Table:

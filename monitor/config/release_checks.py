@@ -182,6 +182,7 @@ def _check(name: str, release: Release, kind: str, parameters: dict[str, Any], q
     if kind != "classification":
         of = {"quasi_identifiers": quasi, "identifiers": release.classified(ColumnClass.DIRECT_IDENTIFIER)}
         of |= {} if release.person_key is None else {"person": release.person_key}
+        of |= {"pseudonyms": release.pseudonyms} if release.pseudonyms else {}
     who = "" if release.audience is None else f" to {release.audience}"
     why = f"release {name} publishes this table{who}"
     model: Any = load_catalog()[kind]

@@ -116,9 +116,10 @@ def assess_release(decisions: ReleaseDecisions) -> ReleaseAssessment:
     state = next(state for state in states if state.name == case.name)
     question = RiskRequest(case.quasi, case.release.classified(ColumnClass.SENSITIVE))
     loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
+    key, pseudonyms = case.release.person_key, case.release.pseudonyms
+    unnamed = [name for name in pseudonyms if name not in case.person_columns]
     try:
-        is_repeated = case.release.person_key is None  # then a direct identifier tells people where it repeats
-        people = [PersonColumn(name, apart=is_repeated) for name in case.person_columns]
+        people = [PersonColumn(name, name != key, bool(pseudonyms)) for name in (*case.person_columns, *unnamed)]
         judged = case.release.classified(ColumnClass.OTHER)
         uniqueness = find_uniqueness(case.place, loose, case.quasi, *people, judged=judged)
     except Stop:  # a table that cannot be read: its checks say so

@@ -15,26 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checks.classes.counts import PersonPairs
+from checks.risk.compared_releases import COMBINATIONS, PUBLISHED, SUPPRESSED, ReleasedRows
 from monitor.releases.certificate import ExportFindings, certificate
 from monitor.releases.charge import charge_randomised, check_epsilon, noisy_answer_table
 from monitor.releases.columns import read_columns
 from monitor.releases.composition_risk import NOT_COMPARED, describe_exposure
 from monitor.releases.decisions import ReleaseDecisions
-from monitor.releases.exported_rows import (
-    COMBINATIONS,
-    PUBLISHED,
-    SUPPRESSED,
-    ExportedRows,
-    signed_combinations,
-    signed_name,
-)
+from monitor.releases.exported_rows import released_rows, signed_combinations, signed_name
 from monitor.releases.gate import ExportPermission, check_export_allowed
+from monitor.releases.missing_classes import earlier_outputs
 from monitor.releases.plan import RemedyKind
 from monitor.releases.treat import LimitsNotMet, TreatedTable, Verification, treat, verify_release, write_treated
 from monitor.releases.treatment.output import publish
 from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.releases.treatment.verify import WrittenFile
-from monitor.releases.value_differences import earlier_outputs
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit, Refused
 from store import FailPoint, ReleaseEvent, ReleaseEventKind, reached
@@ -143,10 +137,10 @@ class _Records:
         self._held_back = len(treated.frame) - len(self._treated.frame)
         self._written = WrittenFile()
 
-    def _rows(self) -> ExportedRows | None:
+    def _rows(self) -> ReleasedRows | None:
         passed = self._passed
         is_close = passed.registry.promises().t is not None
-        return ExportedRows.of(passed.decisions.case, self._treated, is_close=is_close)
+        return released_rows(passed.decisions.case, self._treated, is_close=is_close)
 
     def write(self, draft: Path) -> None:
         """Write them."""
@@ -169,7 +163,7 @@ class _Records:
         )
         return findings, None if rows is None else rows.pairs()
 
-    def _proved(self, draft: Path) -> tuple[Verification, ExportedRows | None]:
+    def _proved(self, draft: Path) -> tuple[Verification, ReleasedRows | None]:
         case, plan = self._passed.decisions.case, self._passed.plan
         is_random = plan.kind is RemedyKind.RANDOMISED
         strict = case if is_random else self._passed.registry.strictest()

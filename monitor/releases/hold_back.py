@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from checks.risk.compared_releases import ComparedRows, in_broken_classes, linked_rows
 from checks.risk.composition import codes_of_signatures, distinct_pairs
 from checks.risk.differences import ClassLimits, Subtraction
-from monitor.releases.value_differences import ComparedRows, in_broken_classes, linked_rows
 
 Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

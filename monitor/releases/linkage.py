@@ -205,44 +205,25 @@ def too_alike(
     references: "Mapping[str, Frequencies]",
     out: Path,
 ) -> Iterator[str]:
-    """Describe which limits on sensitive columns the rows of people break who are alike in all of their rows.
+    """Describe in which columns people who are alike in all of their rows are too far from the table, by rows.
 
-    A class of one sensitive value is no less of one because others hide it whom the pseudonyms tell apart.
+    Their l, and t by people, are those of the checks (`checks.classes.tables`).
 
     `references`: by sensitive column, the table that was given, where closeness has a limit; `out`: the file.
 
     Raises:
         Misfit: values have no text.
     """
-    if not len(frame) or not pseudonyms_in(case, frame):
+    limit = case.release.limits.t
+    if limit is None or not len(frame) or not pseudonyms_in(case, frame):
         return
-    limits, classes = case.release.limits, classes_of(case, frame)
+    classes = classes_of(case, frame)
     for unit in units:
         numbers = linked_classes(unit.of_row, classes, apart=unit.apart)
         for name in (item for item in case.sensitive if item in frame.columns):
             column = escape_frame(frame[[name]], out)[name]
-            least = _least_diverse(case, numbers, column)
-            if limits.l is not None and least < limits.l:
-                yield (
-                    f"rows linked by a pseudonym violate l-diversity: {least} of {limits.l:g} values of {name} in "
-                    "a group"
-                )
-            if (
-                limits.t is not None
-                and (far := _farthest(case, numbers, column, references[name])) > limits.t + T_SLACK
-            ):
+            if (far := _farthest(case, numbers, column, references[name])) > limit + T_SLACK:
                 yield f"rows linked by a pseudonym violate t-closeness: a class is {far:.4g} away in {name}"
-
-
-def _least_diverse(case: ReleaseColumns, numbers: Sequence[int], column: "pd.Series[Any]") -> int:
-    """Return the fewest values in a group, by the strictest reading that the release allows."""
-    import pandas as pd
-
-    from checks.risk import l_diversity
-    from remedies.generalisation import texts_of
-
-    item = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(column), dtype=object)})
-    return l_diversity(item, "group", "text", **case.declared(str(column.name))).l_distinct or 0
 
 
 def reference_of(frame: "pd.DataFrame") -> "Frequencies":

@@ -9,6 +9,7 @@ import numpy as np
 from checks import ColumnClass, Json
 from checks.classes.counts import KnownRelease as Earlier
 from checks.classes.counts import PersonPairs
+from checks.risk.compared_releases import ComparedRows, ReleasedRows, linked_rows, worst_of_columns
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.composition_risk import (
     ExportComparison,
@@ -22,11 +23,10 @@ from monitor.releases.composition_risk import (
 )
 from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.digests import MARKS, SameTable, TableDigest
-from monitor.releases.exported_rows import ExportedRows, worst_of_columns
 from monitor.releases.hold_back import rows_to_keep
 from monitor.releases.linkage import farthest_from_input, linkable_rows
+from monitor.releases.missing_classes import missing_in_all
 from monitor.releases.plan import RemedyKind
-from monitor.releases.value_differences import ComparedRows, linked_rows, missing_in_all
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import (
     FailPoint,
@@ -112,7 +112,7 @@ class PersonRegistry:
                 names = tuple(name for name in names if not promised or name in declared or name not in sensitive)
         return names
 
-    def compared(self, rows: ExportedRows | None, treated: "TreatedTable") -> ExportComparison:
+    def compared(self, rows: ReleasedRows | None, treated: "TreatedTable") -> ExportComparison:
         """Compare with every earlier export of the table, and with all of them together.
 
         Raises:
@@ -161,7 +161,7 @@ class PersonRegistry:
         return export_comparison
 
     def _compared(
-        self, stored: Mapping[str, Earlier], rows: ExportedRows, pairs: PersonPairs, treated: "TreatedTable"
+        self, stored: Mapping[str, Earlier], rows: ReleasedRows, pairs: PersonPairs, treated: "TreatedTable"
     ) -> Sequence[ComparedRows]:
         """Lay the rows beside each earlier export that can be compared."""
         case, results = self.decisions.case, []
@@ -180,7 +180,7 @@ class PersonRegistry:
         stored = self._kept()
         return [stored[name] for name in map(export_name, self.known) if name in stored]
 
-    def hold_back(self, rows: ExportedRows, treated: "TreatedTable") -> "TreatedTable":
+    def hold_back(self, rows: ReleasedRows, treated: "TreatedTable") -> "TreatedTable":
         """Return what can leave now, so that no limit is broken together with earlier exports.
 
         Raises:
@@ -229,7 +229,7 @@ class PersonRegistry:
         earliers: Sequence[Earlier],
         pairs: PersonPairs,
         treated: "TreatedTable",
-        rows: ExportedRows,
+        rows: ReleasedRows,
     ) -> ExportComparison:
         """Add what all exports together tell of sensitive values, where one of them has promised l or t."""
         case, promises = self.decisions.case, export_comparison.promises

@@ -7,6 +7,7 @@ from typing import Final
 
 from checks import Measurement, Outcome, SegmentedMeasurement
 from checks.classes.counts import KnownRelease, PersonPairs
+from checks.risk.compared_releases import ReleasedRows
 from monitor.config.project import Project
 from monitor.scan.incremental import with_count_states
 from monitor.scan.results import targets_of
@@ -82,6 +83,8 @@ def _pairs(answer: Measurement | SegmentedMeasurement | Outcome) -> PersonPairs 
     """Return what is to be remembered, or why nothing can be."""
     if isinstance(answer, Outcome):
         return f"the table cannot be read: {answer.message}"
-    if isinstance(answer, SegmentedMeasurement) or not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:
+    kept = None if isinstance(answer, SegmentedMeasurement) else answer.kept
+    pairs = kept.pairs() if isinstance(kept, ReleasedRows) else None
+    if pairs is None or not pairs.rows:
         return "the person columns are NULL in every row; such a release cannot be compared"
-    return answer.kept
+    return pairs

@@ -16,6 +16,7 @@ from monitor.clock import Clock
 from monitor.config import Release
 from monitor.config.release_checks import release_checks
 from monitor.releases.disclosure.table_ref import TableRef
+from monitor.releases.linkage import pseudonyms_in
 from monitor.scan.results import CheckResult
 
 if TYPE_CHECKING:
@@ -69,15 +70,25 @@ class Verdict:
         }
 
 
-def judge(name: str, release: Release, place: TableRef, *, columns: Sequence[str], clock: Clock) -> Verdict:
+def judge(
+    name: str,
+    release: Release,
+    place: TableRef,
+    *,
+    columns: Sequence[str],
+    clock: Clock,
+    linked_by: Sequence[str] = (),
+) -> Verdict:
     """Judge a table by the limits of a release; `columns`: which columns it has.
 
     Whether columns are classified is not asked of a file: it has those that it was written with.
+
+    `linked_by`: columns by which the rows of a person are compared together. A file by itself is judged without.
     """
     there = set(columns)
     of_file = {column: kind for column, kind in release.columns.items() if column in there}
     key = release.person_key if release.person_key in there - set(release.pseudonyms) else None
-    release = release.model_copy(update={"columns": of_file, "person_key": key})
+    release = release.model_copy(update={"columns": of_file, "person_key": key, "pseudonyms": tuple(linked_by)})
     checks = [check for check in release_checks(name, release) if check.type != "classification"]
     grouped = release.classified(ColumnClass.QUASI_IDENTIFIER)
     return Verdict(grouped, place.ask([_plain(check) for check in checks], clock) if checks else ())
@@ -106,7 +117,8 @@ def judge_people(
             columns = {**case.release.columns, name: ColumnClass.DIRECT_IDENTIFIER}
             of_unit = {"columns": columns, "person_key": None if unit.apart else name, "pseudonyms": ()}
             release = case.release.model_copy(update=of_unit)
-            verdicts.append(judge(case.name, release, place, columns=[*wanted, name], clock=clock))
+            linked_by = (name,) if pseudonyms_in(case, frame) else ()
+            verdicts.append(judge(case.name, release, place, columns=[*wanted, name], clock=clock, linked_by=linked_by))
     return verdicts
 
 
@@ -148,7 +160,8 @@ def people_singled_out(
     wanted = [name for name in dict.fromkeys((*case.quasi, *columns)) if name in frame.columns]
     judged = case.release.classified(ColumnClass.OTHER)
     with _beside(case, frame[wanted], units) as (place, names):
-        people = [PersonColumn(name, apart=unit.apart) for unit, name in zip(units, names, strict=True)]
+        is_linked = bool(pseudonyms_in(case, frame))
+        people = [PersonColumn(name, unit.apart, is_linked) for unit, name in zip(units, names, strict=True)]
         return find_uniqueness(place, columns, case.quasi, *people, judged=judged)
 
 

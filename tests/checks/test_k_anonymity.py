@@ -40,6 +40,7 @@ EFFECTS = {
     "other_readings": ({"quasi_identifiers": ["b"], "k": 2}, True, False, "t", "k_wildcard"),
     "person": (_GIVEN, ABSENT, "p", "visits"),
     "identifiers": (_GIVEN, ABSENT, ["p"], "visits"),
+    "pseudonyms": (_GIVEN, ABSENT, ["p"], "visits"),
     "population": (_GIVEN, ABSENT, "p", "t", "journalist_highest_risk"),
     "population_columns": ({**_GIVEN, "population": "o"}, {"q": "b"}, {"q": "qq"}),
     "where": (_GIVEN, ABSENT, "id < 4"),

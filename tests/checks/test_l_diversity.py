@@ -23,6 +23,7 @@ EFFECTS = {
     "l": (_GIVEN, 2, 3),
     "person": (_AS_THEY_ARE, ABSENT, "p", "visits"),
     "identifiers": (_AS_THEY_ARE, ABSENT, ["p"], "visits"),
+    "pseudonyms": (_AS_THEY_ARE, ABSENT, ["p"], "visits"),
     "missing_is_a_value": ({**_OF_S, "spelling_is_a_value": ["s"]}, ABSENT, ["s"], "visits"),
     "spelling_is_a_value": ({**_OF_S, "missing_is_a_value": ["s"]}, ABSENT, ["s"], "visits"),
     "variant": ({**_GIVEN, "sensitive": ["s"]}, "distinct", "entropy", "skewed"),

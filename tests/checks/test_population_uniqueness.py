@@ -17,6 +17,7 @@ EFFECTS = {
     "quasi_identifiers": (_GIVEN, ["id"], ["q"]),
     "person": ({**_GIVEN, "quasi_identifiers": ["q"]}, ABSENT, "p", "visits", "counted_by"),
     "identifiers": ({**_GIVEN, "quasi_identifiers": ["q"]}, ABSENT, ["p"], "visits", "counted_by"),
+    "pseudonyms": ({**_GIVEN, "quasi_identifiers": ["q"]}, ABSENT, ["p"], "visits", "counted_by"),
     "sampling_fraction": (
         {k: v for k, v in _GIVEN.items() if k != "sampling_fraction"},
         1,

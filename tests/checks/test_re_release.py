@@ -5,12 +5,13 @@ from pydantic import ValidationError
 
 from checks import ColumnClass, Measurement, Misconfigured, Status, UnknownReason
 from checks._judge import judge
-from checks.classes.counts import KnownRelease, PersonPairs, PersonRequest, compared
+from checks.classes.counts import KnownRelease, PersonPairs, PersonRequest
 from checks.re_release import ReReleaseCheck
+from checks.risk.compared_releases import COMBINATIONS, PUBLISHED, SUPPRESSED, ReleasedRows
 from checks.risk.signatures import Signer
 from tests.checks.ask import NOW, Question, Rows, ask, place
 
-OBSERVED = {"rows", "rows_without_person", "releases", "exposed"}
+OBSERVED = {"rows", "rows_without_person", "releases", "exposed", "told"}
 CANARIES = [
     {"person": ["id"], "quasi_identifiers": ["name", "fee", "born"], "k": 2},
     {"person": ["email"], "quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
@@ -24,18 +25,32 @@ PEOPLE = Rows(
 CHECK = ReReleaseCheck(person=("id",), quasi_identifiers=("city", "age"), k=3)
 
 
-def pairs(classes, people=range(9), digest=b"same"):
-    """Return a release of people as the store keeps it."""
-    signer = Signer(b"k" * 32)
-    signed = (b"".join(signer.signature((one,)) for one in column) for column in (people, classes))
-    return PersonPairs(digest, *signed, unnamed=0)
+def pairs(classes, people=range(9), digest=b"same", ill=None):
+    """Return a table of people as it is read; `ill`: a sensitive value of each."""
+    people, classes, values = (
+        b"".join(map(_signed, column)) for column in (people, classes, () if ill is None else ill)
+    )
+    ill = {} if ill is None else {"ill": values}
+    columns = {name: _signed(name) for name in ("ill", COMBINATIONS, SUPPRESSED, PUBLISHED)}
+    return ReleasedRows(
+        digest, people, range(len(people) // 16), classes, classes, ill, ill, columns, {"ill": _signed(None)}
+    )
+
+
+def _signed(value):
+    return Signer(b"k" * 32).signature((value,))
+
+
+def without_values(rows):
+    """Return rows as an earlier version remembered them: whom they are of, and the class of each."""
+    return PersonPairs(rows.digest, rows.people, rows.classes, 0, is_counted=False)
 
 
 def judged(now, *releases, check=CHECK, rows=9, unnamed=0):
     """Judge a table beside releases: (name, pairs)."""
-    earlier = [KnownRelease(name, NOW, one) for name, one in releases]
+    earlier = [KnownRelease(name, NOW, one if isinstance(one, PersonPairs) else one.pairs()) for name, one in releases]
     values = {"rows": rows, "unnamed": unnamed}
-    return judge(check, Measurement(NOW, values, {"releases": compared(now, earlier)}))
+    return judge(check, Measurement(NOW, values, check.compared(now, earlier)))
 
 
 def test_two_releases_that_are_3_anonymous_each_can_expose_six_of_nine():
@@ -124,8 +139,82 @@ def test_it_wants_the_class_of_each_person(dialect):
             Question(by_class, here).wants()
 
 
+OF_VALUES = ReReleaseCheck(person=("id",), quasi_identifiers=("age",), k=3, sensitive=("ill",), l=2)
+FOUR = [f"n{number}" for number in range(4)]
+
+
+def test_who_joined_or_left_is_judged_by_k():
+    """Two newcomers of a class of three are two people who are in one release only; so are two who left."""
+    few, many = pairs("aaa", people=range(3)), pairs("aaaaa", people=range(5))
+    for now, before in ((many, few), (few, many)):
+        outcome = judged(now, ("spring", before))
+        assert str(outcome.message) == (
+            "2 persons are in groups smaller than 3 of those who are in only one of this table and release spring"
+        )
+    assert judged(many, ("spring", pairs("aaaaaaaa", people=range(8)))).status is Status.PASS
+
+
+def test_what_two_releases_leave_between_them_meets_l():
+    """Four newcomers of one illness are known, in whichever order; of two illnesses they are not."""
+    first = pairs("aaaa", people=range(4), ill="xyxy")
+    people = [*range(4), *FOUR]
+    for ill, status in (("xxxx", Status.FAIL), ("xyyx", Status.PASS)):
+        both = pairs("a" * 8, people=people, ill="xyxy" + ill)
+        for now, before in ((both, first), (first, both)):
+            outcome = judged(now, ("spring", before), check=OF_VALUES)
+            assert outcome.status is status
+            assert judged(now, ("spring", before)).status is Status.PASS
+    text = "the difference of this table and release spring has groups whose values of ill break a limit: 1"
+    assert (
+        str(judged(pairs("a" * 8, people=people, ill="xyxyxxxx"), ("spring", first), check=OF_VALUES).message) == text
+    )
+
+
+def test_what_two_releases_leave_between_them_meets_t():
+    """Half of a table is ill; of four newcomers all are, which is half of the table away."""
+    first = pairs("aaaa", people=range(4), ill="xyyy")
+    both = pairs("a" * 8, people=[*range(4), *FOUR], ill="xyyyxxxy")
+    for t, status in ((0.2, Status.FAIL), (0.3, Status.PASS)):
+        check = ReReleaseCheck(person=("id",), quasi_identifiers=("age",), k=3, sensitive=("ill",), t=t)
+        assert judged(both, ("spring", first), check=check).status is status
+
+
+def test_groups_in_common_meet_l():
+    """Three people who are in one class both times, of which each has three values and they have one in common."""
+    first = pairs("aaabbb", people=range(6), ill="xxxyyz")
+    second = pairs("aaabbb", people=range(6), ill="xxxyyz")
+    assert judged(second, ("spring", first), check=OF_VALUES).status is Status.FAIL
+    sixes = [pairs("aaaaaabbbbbb", people=range(12), ill=ill) for ill in ("xyxyxyzwzwzw", "xvxvxvzwzwzw")]
+    outcome = judged(sixes[1], ("spring", sixes[0]), check=OF_VALUES)
+    assert outcome.status is Status.FAIL
+    assert {row["kind"] for row in outcome.observed["told"]} >= {"few-values"}
+
+
+def test_three_releases_together_meet_k_and_l():
+    """Each two hide everybody among four; all three leave nobody more than one other person."""
+    two, three, four = (pairs(classes, people=range(8)) for classes in ("aaaabbbb", "aabbaabb", "aabbbbaa"))
+    check = ReReleaseCheck(person=("id",), quasi_identifiers=("age",), k=2)
+    assert judged(four, ("one", two), ("two", three), check=check).status is Status.PASS
+    people = range(16)
+    classes = ["".join("ab"[number >> bit & 1] for number in people) for bit in range(4)]
+    outcome = judged(
+        pairs(classes[3], people), *((str(at), pairs(classes[at], people)) for at in range(3)), check=check
+    )
+    assert (outcome.status, "all earlier releases" in str(outcome.message)) == (Status.FAIL, True)
+
+
+def test_releases_without_values_cannot_be_subtracted_by_them():
+    """Of an earlier version: k is judged, l and t are unknown."""
+    now = pairs("aaabbbccc", ill="xyxyxyxyx")
+    old = without_values(now)
+    assert judged(now, ("old", old)).status is Status.PASS
+    outcome = judged(now, ("old", old), check=OF_VALUES)
+    assert (outcome.status, outcome.reason) == (Status.UNKNOWN, UnknownReason.MISCONFIGURED)
+    assert "release old was recorded without the sensitive values" in str(outcome.message)
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"k": 1}, {"person": []}, {"person": ["id", "id"]}, {"quasi_identifiers": ["a", "a"]}]
+    "wrong", [{"k": 1}, {"person": []}, {"person": ["id", "id"]}, {"quasi_identifiers": ["a", "a"]}, {"l": 1}, {"t": 0}]
 )
 def test_bad_parameters_are_refused(wrong):
     """K of 1, nobody, and a column twice are mistakes of the configuration."""

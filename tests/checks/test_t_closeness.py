@@ -42,6 +42,7 @@ EFFECTS = {
     ),
     "person": (_OF_S, ABSENT, "p", "visits", "counted_by"),
     "identifiers": ({**_OF_S, "t": 0}, ABSENT, ["p"], "visits", "t_normalised"),
+    "pseudonyms": ({**_OF_S, "t": 0}, ABSENT, ["p"], "visits", "t_normalised"),
     "missing_is_a_value": (_OF_S, ABSENT, ["s"], "visits", "t_known"),
     "spelling_is_a_value": (_OF_S, ABSENT, ["s"], "visits", "t_normalised"),
     "reference": ({**_GIVEN, "sensitive": ["s"], "distance": "equal", "t": 0.5}, "p", "p2"),

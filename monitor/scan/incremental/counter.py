@@ -12,7 +12,7 @@ from monitor.scan.incremental.counting import (
     CountResult,
     SqlRunner,
     count_classes,
-    pair_persons,
+    sign_persons,
     sizes_at_once,
     usable,
 )
@@ -71,9 +71,10 @@ class IncrementalCounter:
     ) -> Measurement:
         if self.keeper is None:  # what nobody remembers cannot be compared with
             return replace(measured, values={**measured.values, "rows": context_rows(context, asking), "unnamed": 0})
-        person_pairs = pair_persons(person_request, context, asking, key=self._key(self.keeper))
-        values = {**measured.values, "rows": person_pairs.rows + person_pairs.unnamed, "unnamed": person_pairs.unnamed}
-        return replace(measured, values=values, kept=person_pairs)
+        person_rows = sign_persons(person_request, context, asking, key=self._key(self.keeper))
+        pairs = person_rows.persons
+        values = {**measured.values, "rows": pairs.rows + pairs.unnamed, "unnamed": pairs.unnamed}
+        return replace(measured, values=values, kept=person_rows)
 
     def _key(self, keeper: CountState) -> bytes:
         if keeper.problem is not None or not usable(keeper.key):

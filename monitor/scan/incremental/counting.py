@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from math import isnan
 from typing import Any, Final
 
 import numpy as np
@@ -27,13 +28,14 @@ from checks.classes.counts import (
     KnownCounts,
     Mode,
     PartCounts,
-    PersonPairs,
     PersonRequest,
     Recount,
 )
 from checks.classes.pairs import SIGNATURE, SignaturePairs
+from checks.classes.spellings import normal_form
 from checks.classes.tables import ClassTables, sizes_of
 from checks.risk.class_signatures import SCHEME, ClassSigner
+from checks.risk.compared_releases import COMBINATIONS, PUBLISHED, SUPPRESSED, WRITTEN, ReleasedRows, column_of
 from checks.risk.signatures import LEAST_KEY, NotSignable, Signer
 from sources import Column, Source
 from sources.expressions import ir
@@ -110,27 +112,52 @@ def sizes_at_once(
     return CountResult(None, sum(row["size"] * row["classes"] for row in sizes), sizes, why)
 
 
-def pair_persons(person_request: PersonRequest, context: Context, asking: SqlRunner, *, key: bytes) -> PersonPairs:
-    """Return the class of each person, as signatures.
+def sign_persons(person_request: PersonRequest, context: Context, asking: SqlRunner, *, key: bytes) -> ReleasedRows:
+    """Return the class and the sensitive values of the rows of each person, as signatures.
 
     Raises:
         Misconfigured: a column is missing, or there are too many rows. SourceError: as the source.
     """
-    names = [*person_request.person, *sorted(person_request.quasi_identifiers)]
-    columns = [context.column(name) for name in names]
+    grouped, sensitive = sorted(person_request.quasi_identifiers), person_request.sensitive
+    columns = [context.column(name) for name in (*person_request.person, *grouped, *sensitive)]
     rows = context.filtered.select(**{f"c{place}": column for place, column in enumerate(columns)})
-    person, classes = range(len(person_request.person)), range(len(person_request.person), len(names))
-    people_signer, class_signer = Signer(key, "person"), Signer(key, "class")
-    found_people, found_classes, unnamed = bytearray(), bytearray(), 0
+    person, end = range(len(person_request.person)), len(person_request.person) + len(grouped)
+    people_signer, class_signer, signer = Signer(key, "person"), Signer(key, "class"), Signer(key, "released value")
+    written = [f"{name}{WRITTEN}" for name in sensitive]
+    people, classes, unnamed = bytearray(), bytearray(), 0
+    values, table = ({name: bytearray() for name in (*sensitive, *written)} for _ in range(2))
     for piece in asking.tuples(rows):
         named = [row for row in piece if None not in row[: len(person)]]
         unnamed += len(piece) - len(named)
-        found_people += b"".join(people_signer.signatures(named, person))
-        found_classes += b"".join(class_signer.signatures(named, classes))
-        if len(found_people) > MOST_CLASSES * SIGNATURE:
+        people += b"".join(people_signer.signatures(named, person))
+        classes += b"".join(class_signer.signatures(named, range(len(person), end)))
+        if len(people) > MOST_CLASSES * SIGNATURE:
             raise Misconfigured(f"more than {MOST_CLASSES:,} rows; releases above this size are not compared")
-    digest = Signer(key, "persons").signature((_PERSONS_FORM, *person_request.person))
-    return PersonPairs(digest, bytes(found_people), bytes(found_classes), unnamed)
+        for signed, of in ((values, named), (table, piece)):
+            for place, name in enumerate(sensitive, end):
+                texts = [_known(row[place]) for row in of]
+                signed[f"{name}{WRITTEN}"] += b"".join(signer.signatures(((name, text) for text in texts), range(2)))
+                spelled = ((name, normal_form(text) if isinstance(text, str) else text) for text in texts)
+                signed[name] += b"".join(signer.signatures(spelled, range(2)))
+    return ReleasedRows(
+        digest=Signer(key, "persons").signature((_PERSONS_FORM, *person_request.person)),
+        people=bytes(people),
+        named=range(len(people) // SIGNATURE),
+        classes=bytes(classes),
+        made_of=bytes(classes),
+        values={name: bytes(signed) for name, signed in values.items()},
+        table={name: bytes(signed) for name, signed in table.items()},
+        columns={name: signer.signature((name,)) for name in (*values, COMBINATIONS, SUPPRESSED, PUBLISHED)},
+        missing={name: signer.signature((column_of(name), None)) for name in values},
+        unnamed=unnamed,
+    )
+
+
+def _known(value: Any) -> Any:
+    """Return a value; None for what counts as missing: NaN, and text of white space alone."""
+    if isinstance(value, str):
+        return value if value.strip() else None
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 def usable(key: bytes) -> bool:

@@ -15,10 +15,9 @@ from checks.classes.counts import (
     ClosedPart,
     KeptAnswer,
     KnownCounts,
-    PersonPairs,
     RejectedChange,
-    compared,
 )
+from checks.re_release import ReReleaseCheck
 from monitor.scan.results import CheckMeasurement, CountState, TableResult, Target
 from store import Staged, Store, StoredCounts, StoreError, WriteTransaction
 
@@ -131,8 +130,8 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
                 if isinstance(came, RejectedChange)
                 else _with_sizes(check_measurement, came.sizes)
             )
-        if isinstance(answer, PersonPairs):
-            return _with_releases(check_measurement, answer, counts)
+        if isinstance(check_measurement.check, ReReleaseCheck) and answer is not None:
+            return _with_releases(check_measurement, check_measurement.check, answer, counts)
         return _judged(check_measurement)
 
     staged = {check_id: came for check_id, came in applied.items() if isinstance(came, Staged)}
@@ -169,17 +168,20 @@ def _answer(check_measurement: CheckMeasurement) -> KeptAnswer | None:
 
 
 def _with_sizes(check_measurement: CheckMeasurement, sizes: Iterable[tuple[int, int]]) -> CheckMeasurement:
-    return _with_table(check_measurement, "sizes", [{"size": size, "classes": classes} for size, classes in sizes])
+    rows = [{"size": size, "classes": classes} for size, classes in sizes]
+    return _with_tables(check_measurement, {"sizes": rows})
 
 
-def _with_releases(check_measurement: CheckMeasurement, pairs: PersonPairs, counts: StoredCounts) -> CheckMeasurement:
-    return _with_table(check_measurement, "releases", compared(pairs, counts.releases(check_measurement.check_id)))
+def _with_releases(
+    check_measurement: CheckMeasurement, check: ReReleaseCheck, answer: Any, counts: StoredCounts
+) -> CheckMeasurement:
+    return _with_tables(check_measurement, check.compared(answer, counts.releases(check_measurement.check_id)))
 
 
-def _with_table(check_measurement: CheckMeasurement, name: str, rows: Sequence[Mapping[str, Any]]) -> CheckMeasurement:
+def _with_tables(
+    check_measurement: CheckMeasurement, tables: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> CheckMeasurement:
     if not isinstance(check_measurement.answer, Measurement):
         raise TypeError("only a measurement has tables")
-    return replace(
-        check_measurement,
-        answer=replace(check_measurement.answer, kept=None, tables={**check_measurement.answer.tables, name: rows}),
-    )
+    tables = {**check_measurement.answer.tables, **tables}
+    return replace(check_measurement, answer=replace(check_measurement.answer, kept=None, tables=tables))

@@ -11,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks.classes.counts import KnownRelease
+from checks.risk.compared_releases import COMBINATIONS, ComparedRows, ReleasedRows, linked_rows
 from checks.risk.differences import ClassLimits
-from monitor.releases.exported_rows import COMBINATIONS, ExportedRows
 from monitor.releases.hold_back import rows_to_keep
-from monitor.releases.value_differences import ComparedRows, linked_rows
 from tests.tiers import examples
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
@@ -38,9 +37,9 @@ def _label(row: Row, width: int) -> int:
     return (row.place + width // 10) // (width % 10)
 
 
-def _exported(rows: Sequence[Row], table: Sequence[Row], *, width: int) -> ExportedRows:
+def _exported(rows: Sequence[Row], table: Sequence[Row], *, width: int) -> ReleasedRows:
     """Return rows as they are exported where `width` combinations have one label."""
-    return ExportedRows(
+    return ReleasedRows(
         digest=bytes(16),
         people=b"".join(_signature(1, row.person * 7919 % 104_729) for row in rows),
         named=range(len(rows)),

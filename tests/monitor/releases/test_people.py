@@ -54,6 +54,32 @@ def test_visits_of_one_person_are_on_hold_everywhere(desk: Desk, key: dict[str, 
 
 
 @pytest.mark.parametrize("key", KEYS)
+def test_people_whom_a_pseudonym_links_are_counted_alike_everywhere(desk: Desk, key: dict[str, Any]) -> None:
+    """Assessment, status, comparison and export: a person with other visits than all others is found by them."""
+    frame = visits(of_one=False)
+    frame.loc[frame["id"].eq("p0") & frame.index.isin(range(3)), "born"] = 1961
+    for row in range(3, 48):
+        frame.loc[row, "born"] = 1960 + row % 2  # p0 has four of six visits in one class, all others have three
+    desk.write(frame, limits={"k": 5}, **key)
+    desk.given_out("rows.parquet")
+    desk.write(frame, limits={"k": 5}, pseudonyms=["id"], re_release="warn", **key)
+    project = Project(load(desk.config), desk.clock)
+    with desk.decisions() as decisions:
+        assessment = assess_release(decisions)
+        with decisions.store.reading() as tx:
+            (state,) = releases_of(project, tx, states_of(project, tx, project.config.tables))
+        case = decisions.case
+        tried = compare(case, plans_of(case, kinds_of(case))[:1], done=lambda: None).tried[0]
+    assert assessment.assessment is not None
+    sizes = assessment.assessment.observed["k_anonymity"]
+    assert (assessment.word, state.word.value, sizes["k"], sizes["people"]) == ("hold", "hold", 1, 8)
+    assert "1 of 8 people are alike in all of their rows with fewer than 4 others (by id" in assessment.why
+    assert (tried.status, tried.reached["k"], tried.reached["records_below_k"]) == ("refused", 1, 1)
+    with pytest.raises(Stop, match="1 person is in a group with fewer than 4 others"):
+        desk.given_out(pseudonyms=["id"])
+
+
+@pytest.mark.parametrize("key", KEYS)
 def test_the_certificate_counts_people_and_the_file_beside(desk: Desk, key: dict[str, Any]) -> None:
     """Of eight people with 48 rows in one class, k is 8; what the file alone shows is verified again."""
     desk.write(visits(of_one=False), limits={"k": 5}, **key)

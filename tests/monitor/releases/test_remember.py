@@ -45,6 +45,24 @@ def test_a_later_table_is_compared_with_a_remembered_release(shop):
         assert outcome.observed["rows_without_person"] == 1
 
 
+def test_what_a_later_table_has_more_meets_l(shop):
+    """Two newcomers of one value are known by subtracting; three of two values are not."""
+    text = shop.config.read_text(encoding="utf-8")
+    shop.config.write_text(text.replace("k: 2}", "k: 2, sensitive: [amount], l: 2}"), encoding="utf-8")
+    shop.sql("UPDATE orders SET amount = id % 2")
+    with shop.project().open_store() as store:
+        remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
+        assert _outcome(shop, store).status is Status.PASS
+        shop.sql("INSERT INTO orders VALUES (?, 'x', 7.0, NULL)", [(5,), (6,)])
+        outcome = _outcome(shop, store)
+        assert outcome.status is Status.FAIL
+        assert "the difference of this table and release spring has groups whose values of amount" in str(
+            outcome.message
+        )
+        shop.sql("INSERT INTO orders VALUES (?, 'x', 8.0, NULL)", [(7,)])
+        assert _outcome(shop, store).status is Status.PASS
+
+
 def test_an_earlier_release_may_have_had_other_quasi_identifiers(shop):
     """What is compared are groups, whatever they were made of."""
     with shop.project().open_store() as store:

@@ -97,6 +97,13 @@ def _exposed(parameters: Mapping[str, Any], *, rows: int = 9) -> object:
     return judged(pairs("aaabbbccc"), ("spring", pairs("xxxyyyzzz")), check=check, rows=rows).status
 
 
+def _exposed_values(parameters: Mapping[str, Any]) -> object:
+    """Return the status of a table that is given twice: of groups of two values, a sixth away from the table."""
+    check = load_catalog()["re_release"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
+    rows = pairs("aaabbb", people=range(6), ill="xxyxyy")
+    return judged(rows, ("spring", rows), check=check).status
+
+
 def _learned(parameters: Mapping[str, Any]) -> object:
     """Return what was learned from half a year of numbers that grow and vary."""
     check = load_catalog()["volume"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
@@ -144,6 +151,9 @@ def _of_re_release() -> Iterator[Effect]:
         ("person", ["id"], ["a"], _pairs_of),
         ("quasi_identifiers", ["q"], ["s"], _pairs_of),
         ("where", ABSENT, "id > 1", _pairs_of),
+        ("sensitive", ["s"], ["a"], _pairs_of),
+        ("l", 2, 3, _exposed_values),
+        ("t", 0.1, 0.2, _exposed_values),
         ("k", 3, 4, _exposed),
         ("warn", ABSENT, {"k": 4}, _exposed),
         ("on_empty", "unknown", "pass", partial(_exposed, rows=0)),

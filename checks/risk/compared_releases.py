@@ -1,43 +1,130 @@
-"""Judge what a new export and an earlier one tell together of sensitive values: by subtracting, and by linking rows.
+"""Compare a release with earlier ones of the same table: what they tell together, by rows as keyed signatures.
 
 What one has more than the other, by class and value, meets the limits or is nothing. Where a reader can find the rows
-of one export in the other, by a pseudonym or by columns that are not generalised, the classes that rows are in
+of one release in the other, by a pseudonym or by columns that are not generalised, the classes that rows are in
 both times meet the limits together, and so do the rows that are new.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from checks.classes.counts import KnownRelease as Earlier
-from checks.risk.composition import codes_of_signatures, distinct_pairs, join_classes, joined_classes_signed
-from checks.risk.differences import (
-    ClassLimits,
-    OverlaidReleases,
-    ReleasedValues,
-    Subtraction,
-    shown_by_subtracting,
+from checks.classes.arrays import np, npt
+from checks.classes.counts import COLUMN, COUNT, KIND, NAME, PERSONS, SIZE, KnownRelease, PersonPairs, Told
+from checks.classes.pairs import COPIES, SIGNATURE
+from checks.risk.composition import (
+    SignedClasses,
+    codes_of_signatures,
+    distinct_pairs,
+    few_values_signed,
+    intersect_all_signed,
+    intersect_signed,
+    join_classes,
+    joined_classes_signed,
+    left_over_signed,
 )
+from checks.risk.differences import ClassLimits, OverlaidReleases, ReleasedValues, Subtraction, shown_by_subtracting
 from checks.risk.joint_releases import MOST_SUMS, JointReleases
-from checks.risk.pairs import ClassPairs
-from monitor.releases.exported_rows import (
-    COMBINATIONS,
-    PUBLISHED,
-    SUPPRESSED,
-    WRITTEN,
-    ExportedRows,
-    worst_of_columns,
-)
+from checks.risk.pairs import ClassPairs, Whole
 
-if TYPE_CHECKING:
-    from remedies.generalisation.frequencies import EarlierOutput
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
+COMBINATIONS: Final = ""
+"""What the combinations of quasi-identifiers are remembered under, in the place of a column's name."""
+WRITTEN: Final = "\x1f"
+"""What the values of a column, each spelling by itself, are remembered under: this after the column's name."""
+SUPPRESSED: Final = "\x00suppressed"
+"""As `COMBINATIONS`, of rows that are left out: their classes are those that they would be in."""
+PUBLISHED: Final = "\x00published"
+"""Which combinations leave; where a pseudonym links rows, those of `COMBINATIONS` are of all rows of a person."""
 
-Whole = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+
+@dataclass(frozen=True, slots=True)
+class SuppressedRows:
+    """Rows that are left out, as `ReleasedRows`: the class that each would be in. Pseudonyms link none of them."""
+
+    classes: bytes = b""
+    made_of: bytes = b""
+    values: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRows:
+    """Signatures of 16 bytes for each row, in the order of the rows.
+
+    `people`: only of rows that name a person, as `named` says. `made_of`: the quasi-identifiers of the row before it
+    was treated. `values`: by sensitive column, as before it was treated: what a label of the output stands for is at
+    least the values that the class had; in one spelling, unless the release declares each to be a value, and as they
+    are written where t is promised, which no spelling may bring nearer. `table`: by sensitive column, the values of all
+    rows of the table. `missing`: the signature of what is no value, empty where it is one. `published`: the quasi-
+    identifiers of the row alone, where `made_of` has those of other rows too. `unnamed`: rows without a person that
+    are not among these.
+    """
+
+    digest: bytes
+    people: bytes
+    named: Sequence[int]
+    classes: bytes
+    made_of: bytes
+    values: Mapping[str, bytes]
+    table: Mapping[str, bytes]
+    columns: Mapping[str, bytes]
+    missing: Mapping[str, bytes]
+    published: bytes = b""
+    suppressed: SuppressedRows = SuppressedRows()
+    unnamed: int = 0
+
+    def numbered(self, name: str) -> tuple[Whole, Whole, int]:
+        """Return the number of the value of each row, rows of the table by number, and the number of no value."""
+        values, table, missing = codes_of_signatures(self.values[name], self.table[name], self.missing[name])
+        totals = np.bincount(table, minlength=1 + int(values.max(initial=0))).astype(np.int64)
+        return values, totals, int(missing.max(initial=-1))
+
+    @property
+    def persons(self) -> PersonPairs:
+        """Return the persons and their classes."""
+        every = len(self.classes) // SIGNATURE
+        is_all = len(self.named) == every
+        classes = self.classes if is_all else b"".join(_at(self.classes, place) for place in self.named)
+        return PersonPairs(self.digest, self.people, classes, self.unnamed + every - len(self.named))
+
+    def pairs(self) -> PersonPairs:
+        """Return what is remembered of it."""
+        person = {place: _at(self.people, number) for number, place in enumerate(self.named)}
+        parts = [(name, self.classes, values) for name, values in ((COMBINATIONS, self.made_of), *self.values.items())]
+        parts.append((SUPPRESSED, self.suppressed.classes, self.suppressed.made_of))
+        if self.published not in {b"", self.made_of}:
+            parts.append((PUBLISHED, self.published, self.published))
+        counts, people = Counter[bytes](), set()
+        for name, groups, values in parts:
+            for place in range(len(values) // SIGNATURE):
+                cell = self.columns[name] + _at(groups, place) + _at(values, place)
+                counts[cell] += 1
+                people.add((cell, None if groups is self.suppressed.classes else person.get(place)))
+        holders = Counter(cell for cell, _ in people)
+        stored = b"".join(
+            cell + b"".join(many.to_bytes(COPIES, "little") for many in (copies, holders[cell]))
+            for cell, copies in sorted(counts.items())
+        )
+        return replace(self.persons, values=stored)
+
+
+def _at(signatures: bytes, place: int) -> bytes:
+    return signatures[place * SIGNATURE : (place + 1) * SIGNATURE]
+
+
+def worst_of_columns(counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the largest count of each column, of those by its values in one spelling and as they are written."""
+    columns = dict.fromkeys(map(column_of, counts))
+    return {name: max(counts.get(name, 0), counts.get(name + WRITTEN, 0)) for name in columns}
+
+
+def column_of(name: str) -> str:
+    """Return the column whose values are remembered under a name."""
+    return name.removesuffix(WRITTEN)
 
 
 class GoneRows(NamedTuple):
@@ -68,8 +155,8 @@ class ComparedRows:
     `linkable`: of each row, whether a reader can find it in the earlier export by more than its class.
     """
 
-    earlier: Earlier
-    rows: ExportedRows
+    earlier: KnownRelease
+    rows: ReleasedRows
     linkable: Mask
 
     @cached_property
@@ -313,96 +400,6 @@ def _joint_releases(
     return joint, cell, np.bincount(table, minlength=width).astype(np.int64)
 
 
-def earlier_outputs(own: bytes, columns: Mapping[str, bytes], earlier: Sequence[Earlier]) -> "Sequence[EarlierOutput]":
-    """Return what earlier exports did with the rows of a table, as `Recodes.apply` takes it, the last one first.
-
-    Args:
-        own: the combination of quasi-identifiers of each row of the table.
-        columns: what combinations are remembered under.
-        earlier: the exports, the oldest first.
-    """
-    from remedies.generalisation.frequencies import EarlierOutput
-
-    results = []
-    for release in reversed(earlier):
-        shown, left_out = _shown(release, columns)
-        made_of = ReleasedValues.of(release.pairs, columns[COMBINATIONS], columns[COMBINATIONS])
-        rows, published, gone, made = codes_of_signatures(own, shown, left_out.values, made_of.values)
-        width = 1 + max(int(part.max(initial=-1)) for part in (rows, published, gone, made))
-        classes = np.full(width, -1)
-        (classes[made],) = codes_of_signatures(made_of.groups)
-        copies = np.bincount(gone, left_out.copies, width).astype(np.float64)
-        copies[published] = -np.inf
-        copies /= np.maximum(1, np.bincount(rows, minlength=width))
-        results.append(EarlierOutput(copies[rows], classes[rows]))
-    return results
-
-
-def _shown(release: Earlier, columns: Mapping[str, bytes]) -> tuple[bytes, ReleasedValues]:
-    """Return the combinations that leave in an export, and those that are left out of it."""
-    seen, linked, left_out = (
-        ReleasedValues.of(release.pairs, columns[name], columns[name]) for name in (COMBINATIONS, PUBLISHED, SUPPRESSED)
-    )
-    return linked.values or seen.values, left_out
-
-
-def missing_in_all(earliers: Sequence[Earlier], rows: ExportedRows, limits: ClassLimits) -> tuple[int, int]:
-    """Count the classes of k or more that are missing in all exports, and those of them that break a limit.
-
-    That is counted by each grouping that an export has, of the classes that are in no larger class of another grouping
-    that is missing too; returned is the grouping of which most break one. (0, 0) where all exports have one grouping:
-    what one of them hides, the others hide (docs/adr/0062-missing-in-all-exports.md).
-    """
-    leaves, groupings = rows.suppressed.made_of, list[Whole]()
-    published, hidden = [rows.published], [(rows.suppressed.classes, leaves)]
-    for earlier in earliers:
-        shown, left_out = _shown(earlier, rows.columns)
-        published.append(shown)
-        hidden.append((left_out.groups, left_out.values))
-    own, *codes = codes_of_signatures(leaves, *published, *(made_of for _, made_of in hidden))
-    classes = codes_of_signatures(*(groups for groups, _ in hidden))
-    width = 1 + max(int(part.max(initial=-1)) for part in (own, *codes))
-    is_published = np.zeros(width, dtype=np.bool_)
-    is_published[np.concatenate(codes[: len(published)])] = True
-    for groups, made_of in zip(classes, codes[len(published) :], strict=True):
-        missing = ~np.isin(groups, groups[is_published[made_of]])
-        of_leaf = np.full(width, -1, dtype=np.int64)
-        of_leaf[made_of[missing]] = groups[missing]
-        _join(groupings, of_leaf[own])
-    if len(groupings) < 2:
-        return 0, 0
-    counts = [_missing_of(place, groupings, rows, limits) for place in range(len(groupings))]
-    return max(counts, key=lambda item: 2 * item[0] - item[1])
-
-
-def _join(groupings: list[Whole], classes: Whole) -> None:
-    """Add the class of each row in an export to the groupings; -1 where it is in none that is missing."""
-    for place, other in enumerate(groupings):
-        if ((classes == other) | (classes < 0) | (other < 0)).all():
-            groupings[place] = np.maximum(classes, other)
-            return
-    groupings.append(classes)
-
-
-def _missing_of(place: int, groupings: Sequence[Whole], rows: ExportedRows, limits: ClassLimits) -> tuple[int, int]:
-    """Count the classes of a grouping that break a limit, and all, as `missing_in_all`."""
-    chosen = np.flatnonzero(groupings[place] >= 0)
-    numbers, classes, sizes = np.unique(groupings[place][chosen], return_inverse=True, return_counts=True)
-    counted, broken = sizes >= limits.k, np.zeros(len(numbers), dtype=np.bool_)
-    for other in (item[chosen] for at, item in enumerate(groupings) if at != place):
-        low, high = np.full(len(numbers), len(other) + int(other.max(initial=0))), np.full(len(numbers), -1)
-        np.minimum.at(low, classes, other)
-        np.maximum.at(high, classes, other)
-        whole = np.bincount(other[other >= 0], minlength=1 + int(high.max(initial=0)))
-        counted &= ~((low == high) & (low >= 0) & (whole[np.maximum(high, 0)] > sizes))
-    for name, values in rows.suppressed.values.items():
-        own, table, missing = codes_of_signatures(values, rows.table[name], rows.missing[name])
-        totals = np.bincount(table, minlength=1 + int(own.max(initial=0))).astype(np.int64)
-        pairs = ClassPairs.of(classes.astype(np.int64), own[chosen])
-        broken |= limits.broken(pairs, totals, missing=int(missing.max(initial=-1)))
-    return int((counted & broken).sum()), int(counted.sum())
-
-
 def _breaking(
     item: ComparedRows, name: str, limits: ClassLimits, rows: Whole, classes: Whole, *, every: bool = False
 ) -> Whole:
@@ -431,3 +428,79 @@ def in_broken_classes(item: ComparedRows, name: str, limits: ClassLimits, rows: 
         broken |= limits.broken(pairs, held, missing=missing, people=persons)
     result: Mask = broken[groups]
     return result
+
+
+def compared(now: ReleasedRows, releases: Sequence[KnownRelease]) -> list[Mapping[str, Any]]:
+    """Return, per release and size of group, how many persons are in groups of that size: `release`, `size`, `persons`.
+
+    A release with which the table has nobody in common has one row, of size 0 and no persons. One whose persons are
+    told apart otherwise (by other columns, or under another key) has one row whose size is None.
+    """
+    rows: list[Mapping[str, Any]] = []
+    for release in releases:
+        if release.pairs.digest != now.digest:
+            rows.append({NAME: release.name, SIZE: None, PERSONS: 0})
+            continue
+        before = (release.pairs.people, release.pairs.classes)
+        composition = intersect_signed(before, (now.people, now.persons.classes), 2)
+        sizes = composition.histogram or ((0, 0),)
+        rows += [{NAME: release.name, SIZE: size, PERSONS: persons} for size, persons in sizes]
+    return rows
+
+
+def told_together(
+    now: ReleasedRows, releases: Sequence[KnownRelease], limits: ClassLimits
+) -> Iterator[Mapping[str, Any]]:
+    """Yield what releases tell by their differences, and all of them together, that breaks limits.
+
+    Releases with which the table has nobody in common tell nothing. `kind`, `release` ("" for all), `column` ("" for
+    none) and `count`. All rows are of persons; which rows other columns link is not known, so that values are
+    intersected as sets.
+    """
+    nobody = np.zeros(len(now.people) // SIGNATURE, dtype=np.bool_)
+    every = [ComparedRows(item, now, nobody) for item in releases if item.pairs.digest == now.digest]
+    every = [item for item in every if not item.is_new.all()]
+    own, kept = (now.people, now.persons.classes), ~nobody
+    results: list[tuple[Told, str, str, int]] = []
+    for item in every:
+        name, before = item.earlier.name, (item.earlier.pairs.people, item.earlier.pairs.classes)
+        results.append((Told.LEFT_OVER, name, "", left_over_signed(before, own, limits.k)))
+        broken = item.by_difference(limits, kept)
+        results += [(Told.DIFFERENCE, name, column, many) for column, many in broken.items()]
+        results.append((Told.UNCOUNTED, name, "", not item.is_counted))
+    pairs = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in every]
+    if len(every) > 1:
+        results.append((Told.TOGETHER, "", "", intersect_all_signed([*pairs, own], limits.k)))
+    if every:
+        by_name = {name: int(_breaking_rows(every, name, limits).sum()) for name in now.values}
+        results += [(Told.VALUES, "", column, many) for column, many in worst_of_columns(by_name).items()]
+        results += [(Told.FEW_VALUES, "", column, many) for column, many in _few_values(every, limits)]
+    for kind, name, column, many in results:
+        if many:
+            yield {KIND: kind.value, NAME: name, COLUMN: column, COUNT: int(many)}
+
+
+def _breaking_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits) -> Mask:
+    """Return the rows whose persons all releases together leave with values of a column that break l or t."""
+    now, kept = every[0].rows, np.ones(len(every[0].linkable), dtype=np.bool_)
+    result = linked_rows(every, name, limits, kept)
+    pairs = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in every]
+    own = (now.people, now.persons.classes)
+    if limits.t is not None:
+        far = ClassLimits(1, None, limits.t)
+        for joined in [[item] for item in pairs] + [pairs] * (len(pairs) > 1):
+            places, numbers = joined_classes_signed([*joined, own])
+            result[places[in_broken_classes(every[0], name, far, places, numbers)]] = True
+    return result
+
+
+def _few_values(every: Sequence[ComparedRows], limits: ClassLimits) -> Iterator[tuple[str, int]]:
+    """Yield by column how many persons all releases together leave with fewer than l values."""
+    now = every[0].rows
+    if limits.l is None or not now.values:
+        return
+    pairs = [*(item.earlier.pairs for item in every), now.pairs()]
+    signed = [SignedClasses(item.people, item.classes, item.values or b"") for item in pairs]
+    for name in now.values:
+        if not name.endswith(WRITTEN):
+            yield name, few_values_signed(signed, now.columns[name], limits.l, missing=now.missing[name])
