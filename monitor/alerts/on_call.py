@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 2 * 1024 * 1024
 _TIMES: Final = frozenset({"DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRULE", "RDATE", "EXDATE"})
+_NO_SHIFTS: Final = frozenset({b"VALARM", b"VTODO", b"VJOURNAL", b"VFREEBUSY"})
 _MOST_A_DAY: Final = 24
 _MOST_STEPS: Final = 250_000
 _MOST_EVENTS: Final = 5_000
@@ -81,6 +82,8 @@ def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
     try:
         state = file.stat()
         rota = _calendar(file, state.st_mtime_ns, state.st_size, now.year)
+        if isinstance(rota, _Refused):
+            raise rota
         duty = _duty(rota, settings, now, zone=project.config.timezone)
     except OSError as error:
         return OnCallDuty(settings.fallback, problem=f"{settings.calendar} cannot be read: {error.strerror}")
@@ -134,12 +137,36 @@ def _query(events: Iterable[Any]) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _calendar(file: Path, changed_ns: int, size: int, year: int) -> _Rota:
-    """Return the events of a file, as it was changed last, for queries about a year."""
+def _calendar(file: Path, changed_ns: int, size: int, year: int) -> _Rota | _Refused:
+    """Return the events of a file, as it was changed last, for queries about a year; or why it is refused.
+
+    What took long to refuse is not read again until it changes.
+    """
     del changed_ns  # part of the cache key
     if size > _LARGEST:
-        raise _Refused(f"is larger than {_LARGEST // 1024**2} MB")
-    text = file.read_bytes().removeprefix(BOM_UTF8)
+        return _Refused(f"is larger than {_LARGEST // 1024**2} MB")
+    try:
+        return _rota(_only_events(file.read_bytes().removeprefix(BOM_UTF8)), year)
+    except _Refused as error:
+        return error
+
+
+def _only_events(text: bytes) -> bytes:
+    """Return a calendar without alarms, tasks and journals: what is wrong in them costs nobody a shift."""
+    lines: list[bytes] = []
+    end = None
+    for line in text.splitlines(keepends=True):
+        word = line.strip().upper()
+        if end is None and word.removeprefix(b"BEGIN:") in _NO_SHIFTS and word.startswith(b"BEGIN:"):
+            end = word.replace(b"BEGIN", b"END")
+        elif end is None:
+            lines.append(line)
+        elif word == end:
+            end = None
+    return b"".join(lines) if end is None else text
+
+
+def _rota(text: bytes, year: int) -> _Rota:
     _refuse_endless_reading(text)
     events: dict[str, list[Any]] = {}
     left_out: list[str] = []

@@ -297,6 +297,22 @@ def test_a_single_period_lasts_as_long_as_it_says(tmp_path, period, named):
     assert _named(tmp_path, _shift(lines, start="20261110T090000Z", end="20261110T210000Z")) == named
 
 
+def test_what_is_no_shift_costs_none(tmp_path):
+    """A bad time of an alarm or a task beside a shift does not matter."""
+    events = _shift("SUMMARY:Sato\nBEGIN:VALARM\nTRIGGER:soon\nEND:VALARM") + "BEGIN:VTODO\nDTSTART:soon\nEND:VTODO\n"
+    assert _named(tmp_path, events) == "Sato"
+
+
+def test_a_refused_calendar_is_read_once(made, monkeypatch):
+    """To see that it is to be refused may take seconds, and alerts are sent meanwhile."""
+    event = "BEGIN:VEVENT\nDTSTART:20260105T090000Z\nRRULE:FREQ=OFTEN\nEND:VEVENT\n"
+    (made.loaded.path.parent / "duty.ics").write_text(_calendar(event * 22), encoding="utf-8")
+    first = duty_of(made, "duty", NOW)
+    monkeypatch.setattr("pathlib.Path.read_bytes", lambda _: pytest.fail("read again"))
+    assert duty_of(made, "duty", NOW) == first
+    assert first.problem == "duty.ics has more than 20 events that cannot be read"
+
+
 def test_a_rota_of_one_unreadable_event_says_so(tmp_path):
     """The fallback gets the message with the reason."""
     events = _shift("SUMMARY:Sato\nRDATE:20261199T090000Z")
