@@ -11,9 +11,17 @@ import time_machine
 from starlette.testclient import TestClient
 
 import tablewatch
+from monitor.answers.budget_status import BudgetState
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
+from monitor.releases.overview import ReleaseEntry
+from monitor.summaries.catalogue import CataloguedTable
+from monitor.summaries.daemons import DaemonState
+from monitor.summaries.downtime import DowntimeReport
+from monitor.summaries.products import ProductLine
+from monitor.summaries.service_levels import ContractLine
+from monitor.summaries.shapes import Shape
 from monitor.web.credentials import start_session
 from monitor.web.server import asgi, make_application
 from store import Grant, SignInMethod, WebRole
@@ -75,6 +83,8 @@ MORE = {
     "patterns": {"precision.checks"},
 }
 """Keys that one of the two models is wider by; the page lists only checks whose alarms somebody answered."""
+DRAWN_FROM_THEIR_MODEL = {"release record survey"}
+"""Commands whose answer to people is the model itself, such as a record."""
 FIRST = {"contract": 1}
 """Of lists of which one has more: how many rows are compared."""
 
@@ -146,6 +156,26 @@ def test_a_model_that_two_answers_hold_is_the_same(terminal):
             differences = _differences(typed, answered)
             differ[part] = [item for item in differences if not item[0].endswith(tuple(MORE.get(part, ())))]
     assert [f"{part}: {item}" for part, items in differ.items() for item in items] == []
+
+
+def test_a_person_is_answered_without_json(terminal, monkeypatch):
+    """No model is written as JSON, and none of a whole answer made, where a terminal draws values."""
+    file = terminal.folder / "tablewatch.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + SECTIONS, encoding="utf-8")
+    assert terminal("budget", "create", "refunds").code == 0
+
+    def refuse(*_, **__):
+        raise AssertionError("a model was written for a person")
+
+    monkeypatch.setattr(Shape, "model_dump", refuse)
+    for model in (DowntimeReport, ProductLine, ContractLine, CataloguedTable, BudgetState, ReleaseEntry, DaemonState):
+        monkeypatch.setattr(model, "of", refuse)
+    lines = (
+        {words for words, *_ in PARTS.values()} | {" ".join(words) for words, _ in ASKED.values()} | {"check orders"}
+    )
+    for line in sorted(lines - DRAWN_FROM_THEIR_MODEL):
+        said = terminal(*line.split())
+        assert said.code in {0, 1}, line + said.err
 
 
 def test_since_asks_the_same(terminal, browser):
