@@ -60,7 +60,18 @@ def memory(rows: int) -> None:
         for bound in BOUNDS:
             out = Path(folder) / "safe.parquet"
             columns = ",".join(f"c{number}" for number in range(COLUMNS))
-            words = ["remedy", "microaggregate", path, out, "--columns", columns, "--force", "--format", "json"]
+            words = [
+                "privacy",
+                "remedy",
+                "microaggregate",
+                path,
+                out,
+                "--columns",
+                columns,
+                "--force",
+                "--format",
+                "json",
+            ]
             limit = [] if bound is None else ["--memory", bound]
             peak, seconds, said = _peak([sys.executable, "-m", "monitor", *map(str, words), *limit])
             loss = f"{said['information_loss']:.3f}"

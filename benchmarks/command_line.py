@@ -48,7 +48,7 @@ COMMANDS = (
     "alert log",
     "silence list",
     "table list",
-    "budget show",
+    "privacy budget show",
     "config check",
     "doctor",
 )

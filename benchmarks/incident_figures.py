@@ -200,7 +200,7 @@ def _commands(config: Path) -> Iterator[tuple[str, ...]]:
     for words in (
         ["incident", "list"],
         ["incident", "brief", str(SIZE.incidents - 1_000)],
-        ["report", "weekly", "--week", "2026-W46", "--force", "--out", page],
+        ["report", "--period", "2026-W46", "--force", "--out", page],
     ):
         command = [sys.executable, "-m", "monitor", *words, "--config", str(config)]
         costs = [_child(command) for _ in range(RUNS)]

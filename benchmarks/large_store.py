@@ -63,7 +63,7 @@ def _rows(config: Path, size: Size) -> Iterator[Sequence[str]]:
         ("incident", "list"),
         ("incident", "show", middle),
         ("downtime",),
-        ("report", "weekly", "--week", "2026-W46", "--force", "--out", page),
+        ("report", "--period", "2026-W46", "--force", "--out", page),
         ("status",),
         ("run", "--once"),
     )

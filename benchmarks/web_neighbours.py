@@ -76,7 +76,7 @@ def main() -> None:
         config = folder / "tablewatch.yaml"
         if "passwords" not in config.read_text(encoding="utf-8"):
             config.write_text(f"{config.read_text(encoding='utf-8')}\nweb: {{passwords: true}}\n", encoding="utf-8")
-        words = (sys.executable, "-m", "monitor", "-c", str(folder), "web", "token", "add", secrets.token_hex(8))
+        words = (sys.executable, "-m", "monitor", "-c", str(folder), "account", "token", "add", secrets.token_hex(8))
         made = subprocess.run([*words, "--role", "responder", "--expires", "1d"], stdout=subprocess.PIPE, check=True)
         token = made.stdout.decode().split()[-1]
         with served(folder) as (_, host, cookie):

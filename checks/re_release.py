@@ -39,7 +39,7 @@ _EXPOSED: Final = Message(
     counted="bad",
 )
 _NONE: Final = Message(
-    "no earlier release of this table is recorded; record one with 'tablewatch risk remember TABLE --as NAME'"
+    "no earlier release of this table is recorded; record one with 'tablewatch privacy risk remember TABLE --as NAME'"
 )
 _OTHERWISE: Final = Message(
     "release {name} cannot be compared: its persons were identified by other columns or with another signature key"

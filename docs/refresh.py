@@ -23,7 +23,7 @@ from docs.audit import ROOT, pages
 from docs.check_stubs import check_stubs
 from docs.companies import companies
 from docs.hierarchies import examples
-from monitor.cli import build_command, command_files
+from monitor.cli import build_command, command_paths
 from monitor.config.schema import json_schema
 from monitor.demo import build_demo, tell
 
@@ -204,7 +204,7 @@ def _default(key: str, value: dict[str, Any], part: dict[str, Any]) -> str:
 
 def commands() -> str:
     """Describe every command: what it does, an example, its own options; those that several share stand first, once."""
-    groups = {name: dict(_leaves(f"tablewatch {name}", build_command(name))) for name in command_files()}
+    groups = {name: dict(_leaves(f"tablewatch {name}", build_command(name))) for name in command_paths()}
     rows = {name: {path: _options(command) for path, command in group.items()} for name, group in groups.items()}
     everywhere = Counter(row for group in rows.values() for row in {row for own in group.values() for row in own})
     common = {row for row, count in everywhere.items() if count >= _FEW}

@@ -1,12 +1,15 @@
 """The application: command line, configuration, passes over tables, daemon, alerts, reports and web pages.
 
-The packages have plain names (`checks`, `store`, `sources` ...), so another package of the same name may
-hide one of them. This is checked once, here: the errors it leads to would appear far from their cause.
+In a checkout the packages have plain names (`checks`, `store`, `sources` ...), so another package of the same name may
+hide one of them. This is checked once, here: the errors it leads to would appear far from their cause. In a wheel they
+lie in `tablewatch._internal`, and nothing hides them.
 """
 
 import os.path
 import sys
 
+_ABOVE = __name__.removesuffix("monitor")
+"""What stands before the names of packages: nothing in a checkout, `tablewatch._internal.` in a wheel (ADR 82)."""
 PACKAGES = ("sources", "checks", "incidents", "remedies", "store", "templates")
 
 
@@ -36,4 +39,5 @@ def _check_for_shadowed_packages() -> None:
             )
 
 
-_check_for_shadowed_packages()
+if not _ABOVE:
+    _check_for_shadowed_packages()

@@ -1,4 +1,4 @@
-"""The command line: `tablewatch`. Commands live in `monitor/commands/`, one file each; see there how to add one."""
+"""The command line: `tablewatch`. Commands live in `monitor/commands/`, one file each; a folder there is a group."""
 
 import gc
 import importlib
@@ -7,7 +7,7 @@ import pkgutil
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
@@ -34,15 +34,22 @@ if TYPE_CHECKING:
 
 _CODES = (
     "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "
-    "5 nothing selected, 70 bug, 130 interrupted. Options can also be given as TABLEWATCH_<COMMAND>_<OPTION>."
+    "5 nothing selected, 70 bug, 130 interrupted."
 )
 _PREFIX: Final = "TABLEWATCH"
 _PANELS = ("Watch", "Incidents and cost", "Set up", "Disclosure")
 _COMMON: Final = re.compile(
-    "alert|backup|check|config|demo|doctor|downtime|import|incident|init|release|remedy|report|risk|run|serve|silence|"
-    "status|suggest|table"
+    "alert|backup|check|config|demo|doctor|downtime|import|incident|init|privacy|product|release|report|run|serve|"
+    "silence|status|suggest|table"
 )
 """The commands that `--help` lists on one screen; `--help --all` lists all."""
+_FORMER: Final[Mapping[str, str]] = {
+    **{name: f"privacy {name}" for name in ("answer", "budget", "disclosure", "local", "remedy", "risk")},
+    "web": "account",
+}
+"""Former names of commands, which go with the next release."""
+_IN_ENVIRONMENT: Final = frozenset({"--config", "--format"})
+"""Options that the environment may hold as well."""
 _ROOT_ONLY = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
 _SUMMARY = re.compile(r'"""`tablewatch [^`]+`: (?P<first>.)(?P<rest>.*?)(\.(\s|"|$)|"|$)')
@@ -58,25 +65,40 @@ class Summary:
 
 
 @cache
-def command_files() -> Mapping[str, str]:
-    """Return the module of every command by the command's name, in the order of the alphabet."""
-    modules = sorted(
-        module.name for module in pkgutil.iter_modules(commands.__path__) if not module.name.startswith("_")
-    )
-    return {module.rstrip("_"): f"{commands.__name__}.{module}" for module in modules}
+def command_files(folder: str = "") -> Mapping[str, str]:
+    """Return the module of every command by its words, such as `privacy risk`, in the order of the alphabet.
+
+    `folder`: of which group. A group that is a folder is one of the commands, as what is in it is not.
+    """
+    package, words = f"{commands.__name__}.{folder}".rstrip("."), f"{folder} ".lstrip()
+    names = sorted(module.name for module in pkgutil.iter_modules([str(Path(commands.__path__[0], folder))]))
+    return {words + name.rstrip("_"): f"{package}.{name}" for name in names if not name.startswith("_")}
+
+
+def command_paths() -> Iterator[str]:
+    """Yield the words of every file of commands: of a group that is a folder, those of its files."""
+    for name in command_files():
+        yield from command_files(name) if _is_folder(name) else [name]
+
+
+def _is_folder(name: str) -> bool:
+    return Path(commands.__path__[0], name).is_dir()
 
 
 def load_command(name: str) -> typer.Typer:
     """Import the file of a command and return its Typer application, named after the file."""
-    application: typer.Typer = importlib.import_module(command_files()[name]).app
-    application.info.name = name
+    folder, _, word = name.rpartition(" ")
+    application: typer.Typer = importlib.import_module(command_files(folder)[name]).app
+    application.info.name = word
     return application
 
 
 @cache
 def sum_up_command(name: str) -> Summary:
     """Read the summary of a command from its file, without importing it."""
-    file = Path(commands.__path__[0], command_files()[name].rpartition(".")[2]).with_suffix(".py")
+    module = command_files(name.rpartition(" ")[0])[name]
+    file = Path(commands.__path__[0], *module.removeprefix(f"{commands.__name__}.").split("."))
+    file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
     text = file.read_text(encoding="utf-8")
     summary, panel = _SUMMARY.match(text), _PANEL.search(text)
     sentence = f"{summary['first'].upper()}{summary['rest']}." if summary else ""
@@ -113,7 +135,7 @@ def _with_shared_options(command: Any) -> Any:
     command.params += [option for option in _shared_options() if not own.intersection(option.opts)]
     _refuse_repeats(command)
     for parameter in command.params:
-        parameter.show_envvar = False  # the twins follow one rule, said in the docs; listing them doubles every page
+        parameter.show_envvar = False
         _limit_parameter(parameter)
     return command
 
@@ -141,12 +163,13 @@ def _refuse_repeats(command: Any) -> None:
 
 
 def _limit_parameter(parameter: Any) -> None:
-    """Limit a parameter to values within `input_bounds`; once, also where commands share it."""
+    """Limit a parameter to values within `input_bounds`, and warn of those from the environment; once."""
     process = parameter.process_value
     if getattr(process, "is_bounded", False):
         return
 
     def bounded(ctx: Any, value: Any) -> Any:
+        _warn_of_environment(ctx, parameter)
         problem = problem_of(value)
         result = process(ctx, value) if problem is None else None
         if problem is None:
@@ -159,13 +182,29 @@ def _limit_parameter(parameter: Any) -> None:
     parameter.process_value = bounded
 
 
+def _warn_of_environment(ctx: Any, parameter: Any) -> None:
+    """Warn of an option that the environment holds and the next release will not read there."""
+    source = ctx.get_parameter_source(parameter.name)
+    if source is None or source.name != "ENVIRONMENT" or _IN_ENVIRONMENT.intersection(parameter.opts):
+        return
+    variable = parameter.envvar or f"{ctx.auto_envvar_prefix}_{parameter.name}".upper()
+    invocation: Invocation = ctx.obj
+    invocation.note(f"warning: the next release does not read {variable}; write {max(parameter.opts, key=len)}")
+
+
 @cache
-def build_command(name: str) -> Any:
-    """Build the command, or the group of commands, of a file, with the shared options; once a process."""
+def build_command(name: str, former: str | None = None) -> Any:
+    """Build the command, or the group of commands, of a file, with the shared options; once a process.
+
+    `former`: the name by which it is called, if that is one that goes.
+    """
+    if _is_folder(name):
+        summary = sum_up_command(name)
+        return _with_shared_options(CommandFolder(name=name, help=summary.text, rich_help_panel=summary.panel))
     command: Any = typer.main.get_command(load_command(name))
     command.no_args_is_help = False  # that help would go to stdout; see _show_usage
     command.params = [parameter for parameter in command.params if parameter.name not in _ROOT_ONLY]
-    return _with_all_shared_options(command, f"{_PREFIX}_{name}")
+    return _with_all_shared_options(command, f"{_PREFIX}_{former or name}".replace(" ", "_"))
 
 
 def _with_all_shared_options(command: Any, prefix: str) -> Any:
@@ -184,37 +223,66 @@ def _name_environment_variables(command: Any, prefix: str) -> None:
             parameter.envvar = f"{prefix}_{word}".replace("-", "_").upper()
 
 
-def _summary_command(name: str) -> typer.core.TyperCommand:
-    summary = sum_up_command(name)
-    return typer.core.TyperCommand(name, help=summary.text, rich_help_panel=summary.panel)
+@dataclass(frozen=True, slots=True)
+class _Commands(Mapping[str, Any]):
+    """The commands of a folder by name, each built when it is asked for."""
 
+    folder: str
 
-def _panel_first(name: str) -> tuple[int, str]:
-    panel = sum_up_command(name).panel
-    return _PANELS.index(panel) if panel in _PANELS else len(_PANELS), name
+    def __getitem__(self, name: str) -> Any:
+        if (words := f"{self.folder} {name}".lstrip()) not in command_files(self.folder):
+            raise KeyError(name)
+        return build_command(words)
+
+    def __iter__(self) -> Iterator[str]:
+        return (words.rpartition(" ")[2] for words in command_files(self.folder))
+
+    def __len__(self) -> int:
+        return len(command_files(self.folder))
+
+    def summary(self, name: str) -> Summary:
+        """Return what is listed of a command."""
+        return sum_up_command(f"{self.folder} {name}".lstrip())
 
 
 class CommandFolder(typer.core.TyperGroup):
-    """The commands of `monitor/commands/`; a file is imported when its command is called or listed."""
+    """The commands of `monitor/commands/` or of a folder there; a file is imported when its command is called."""
 
     def __init__(self, **attributes: Any) -> None:
-        """Take the names from the folder."""
+        """Take the names from the folder of the group's name; `tablewatch` is all of it."""
         super().__init__(**attributes)
-        self.commands = dict.fromkeys(command_files(), self)  # for "did you mean"; get_command gives the real ones
+        self._is_root = self.name == app.info.name
+        self.commands: Any = _Commands("" if self._is_root else str(self.name))
         self._listing = False
-        self.lists_all = False
+        self.lists_all = not self._is_root
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
         """Return the names of the commands; for the help those that it lists, by panel."""
         if not self._listing:
-            return list(command_files())
-        return sorted((name for name in command_files() if self.lists_all or _COMMON.fullmatch(name)), key=_panel_first)
+            return list(self.commands)
+        return sorted((name for name in self.commands if self.lists_all or _COMMON.fullmatch(name)), key=self._place)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Typer's signature
+    def _place(self, name: str) -> tuple[int, str]:
+        panel = self.commands.summary(name).panel
+        return _PANELS.index(panel) if panel in _PANELS else len(_PANELS), name
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a file; for the list of commands, only its summary."""
-        if cmd_name not in command_files():
+        if self._is_root and cmd_name in _FORMER:
+            name = _FORMER[cmd_name]
+            ctx.obj.note(f"warning: '{cmd_name}' is '{name}'; the old name goes with the next release")
+            return build_command(name, cmd_name)
+        if cmd_name not in self.commands:
             return None
-        return _summary_command(cmd_name) if self._listing else build_command(cmd_name)
+        if not self._listing:
+            return self.commands[cmd_name]
+        summary = self.commands.summary(cmd_name)
+        panel = summary.panel if self._is_root else None
+        return typer.core.TyperCommand(cmd_name, help=summary.text, rich_help_panel=panel)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of the command, the command, and the rest of the arguments."""
+        return super().resolve_command(ctx, _renamed_report(args, ctx.obj) if args[:1] == ["report"] else args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, which lists the commands."""
@@ -226,7 +294,30 @@ class CommandFolder(typer.core.TyperGroup):
             super().format_help(ctx, formatter)
         finally:
             self._listing = False
-            self.epilog = _CODES
+            self.epilog = _CODES if self._is_root else None
+
+
+_FORMER_REPORTS: Final = {"weekly": "--week", "monthly": "--month", "quarterly": "--quarter"}
+"""Former commands of `report`, each with its option for another period than the last complete one."""
+
+
+def _renamed_report(arguments: Sequence[str], invocation: Invocation) -> list[str]:
+    """Return the arguments of a report with `--period`; `report weekly --week 2026-W46` goes with the next release."""
+    former = next((word for word in arguments if word in _FORMER_REPORTS), None)
+    if former is None or "--period" in arguments:
+        return list(arguments)
+    option = _FORMER_REPORTS[former]
+    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith(f"{option}=") else [word])]
+    words.remove(former)
+    if option in words:
+        at = words.index(option)
+        words[at] = "--period"
+        if words[at + 1 : at + 2] == ["current"]:
+            words[at + 1] = f"current-{option.removeprefix('--')}"
+    else:
+        words += ["--period", former]
+    invocation.note(f"warning: 'report {former}' is 'report --period ...'; the old name goes with the next release")
+    return words
 
 
 _NO_COMMAND: Final = re.compile(r"No such command '(?P<name>[^']*)'")

@@ -90,12 +90,13 @@ def is_kept(kernel: Callable[..., object]) -> bool:
 @functools.cache
 def _sources(module: str) -> str:
     """Return a digest of a module of this package and of all modules of this package that it needs."""
-    root = Path(__file__).parents[1]
+    root, above = Path(__file__).parents[1], str(__package__).removesuffix("remedies")
     needed = {module}
     read: dict[str, str] = {}
     while needed:
         name = needed.pop()
-        path = root.joinpath(*name.split("."))
+        path = root.joinpath(*name.removeprefix(above).split("."))
         read[name] = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
-        needed |= set(re.findall(r"^\s*from (remedies\.[\w.]+) import", read[name], re.MULTILINE)) - set(read)
+        imports = rf"^\s*from ({re.escape(above)}remedies\.[\w.]+) import"
+        needed |= set(re.findall(imports, read[name], re.MULTILINE)) - set(read)
     return hashlib.blake2b(repr(sorted(read.items())).encode(), digest_size=16).hexdigest()

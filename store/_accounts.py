@@ -225,7 +225,7 @@ class AccountWriter(AccountReader):
             NotRecorded: there is none of that name.
         """
         if not self._connection.execute(delete(_USER).where(_USER.c.name == name)).rowcount:
-            raise NotRecorded(f"user '{name}' is not in the store; 'tablewatch web user list' shows those that are")
+            raise NotRecorded(f"user '{name}' is not in the store; 'tablewatch account user list' shows those that are")
         for table in (_SESSION, _LINK):
             self._connection.execute(delete(table).where(table.c.name == name))
 
@@ -272,7 +272,7 @@ class AccountWriter(AccountReader):
             NotRecorded: there is none of that name.
         """
         if self._connection.scalar(select(_TOKEN.c.name).where(_TOKEN.c.name == name)) is None:
-            hint = "'tablewatch web token list' shows those that are"
+            hint = "'tablewatch account token list' shows those that are"
             raise NotRecorded(f"API token '{name}' is not in the store; {hint}")
         holds = (_TOKEN.c.name == name, _TOKEN.c.revoked_at.is_(None))
         self._connection.execute(update(_TOKEN).where(*holds).values(revoked_at=at))

@@ -7,8 +7,8 @@
     tw.load("tablewatch.yaml").check("orders")
 
 Importing this is cheap: engines are imported when they are first used. What `__all__` lists is the public API, with
-the modules `checks`, `risk`, `microaggregation`, `generalisation` and `differential_privacy`; the other packages of the
-distribution are not.
+the modules `checks`, `gx`, `incidents`, `remedies`, `risk`, `microaggregation`, `generalisation` and
+`differential_privacy`; the other packages of the distribution are not.
 """
 
 from importlib import import_module
@@ -23,7 +23,16 @@ from tablewatch._report import ChecksFailed, Report, ReportedCheck
 from tablewatch._suggest import Suggestions, suggest
 
 if TYPE_CHECKING:
-    from tablewatch import checks, differential_privacy, generalisation, microaggregation, risk
+    from tablewatch import (
+        checks,
+        differential_privacy,
+        generalisation,
+        gx,
+        incidents,
+        microaggregation,
+        remedies,
+        risk,
+    )
 
     __version__: str
 
@@ -41,8 +50,11 @@ __all__ = [
     "checks",
     "differential_privacy",
     "generalisation",
+    "gx",
+    "incidents",
     "load",
     "microaggregation",
+    "remedies",
     "risk",
     "suggest",
 ]
@@ -51,7 +63,18 @@ for _public in (ChecksFailed, InvalidInput, NotAvailable, Report, ReportedCheck,
     _public.__module__ = __name__  # what a traceback says is what can be imported
 TablewatchProject.__module__ = __name__
 
-_MODULES: Final = frozenset({"checks", "differential_privacy", "generalisation", "microaggregation", "risk"})
+_MODULES: Final = frozenset(
+    {
+        "checks",
+        "differential_privacy",
+        "generalisation",
+        "gx",
+        "incidents",
+        "microaggregation",
+        "remedies",
+        "risk",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -71,11 +94,12 @@ def __dir__() -> list[str]:
 def _guard_monitor() -> None:
     """Raise where another `monitor` would be imported, such as a file of that name in the working folder.
 
-    `monitor` itself looks for those that hide the other packages.
+    `monitor` itself looks for those that hide the other packages. In a wheel it is `tablewatch._internal.monitor`.
     """
-    spec, expected = find_spec("monitor"), Path(__file__).resolve().parents[1] / "monitor" / "__init__.py"
+    spec, here = find_spec("monitor"), Path(__file__).resolve().parent
     place = None if spec is None or spec.origin is None else Path(spec.origin).resolve()
-    if place != expected:
+    expected = here.parent / "monitor" / "__init__.py"
+    if place not in {expected, here / "_internal" / "monitor" / "__init__.py"}:
         raise ImportError(
             f"package 'monitor' was found at {place or 'no place at all'}, expected at {expected}; rename the other "
             "one, or remove its folder from the import path"

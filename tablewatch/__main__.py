@@ -2,4 +2,5 @@
 
 from monitor.__main__ import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from monitor.cli import build_command, command_files
+from monitor.cli import build_command, command_paths
 from monitor.config.schema import json_schema
 from tests.templates.message_ids import PACKAGES, ROOT, texts_of_templates
 
@@ -80,7 +80,7 @@ def is_text(node: ast.AST) -> Any:
 
 def texts_of_help() -> Iterator[tuple[str, str]]:
     """Yield the help of every command and option."""
-    waiting = [(f"tablewatch {name}", build_command(name)) for name in command_files()]
+    waiting = [(f"tablewatch {name}", build_command(name)) for name in command_paths()]
     while waiting:
         name, command = waiting.pop()
         yield name, command.help or ""

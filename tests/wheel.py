@@ -51,7 +51,7 @@ MISSING = {
     "web,oidc": (LOCAL + OIDC, ["serve"]),
     "mcp": (LOCAL, ["mcp"]),
     "apprise": (LOCAL + ON_CALL, ["config", "check"]),
-    "disclosure": (LOCAL, ["risk", "t.csv", "-q", "a,b", "--sampling-fraction", "0.5"]),
+    "disclosure": (LOCAL, ["privacy", "risk", "t.csv", "-q", "a,b", "--sampling-fraction", "0.5"]),
     "gx": (LOCAL.replace("volume, min: 1", "expectation, expectation: ExpectTableColumnCountToEqual"), ["check"]),
     "oncall": (LOCAL + ON_CALL, ["alert", "on-call"]),
 }

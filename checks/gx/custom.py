@@ -1,6 +1,6 @@
 """Our checks as expectations of Great Expectations: importing this module registers them.
 
-    from checks.gx.custom import ExpectTableToBeFresh, ExpectTableToBeKAnonymous
+    from tablewatch.gx import ExpectTableToBeFresh, ExpectTableToBeKAnonymous
 
 Each gives the verdict of a check: it measures what the check measures and lets the check judge. What the check could
 not judge (no rows, no zone for a naive column, a column that is not there) is raised, so that Great Expectations

@@ -1,4 +1,4 @@
-"""The commands: one file is one command or one group of commands, named after its file.
+"""The commands: one file is one command or one group of commands, named after its file; a folder is a group of files.
 
 How to add one: write `monitor/commands/<name>.py` and its test. Nothing else is edited. (A name that is a word of
 Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The file ends up looking like this:
@@ -28,11 +28,10 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
 
 Rules. Options that several commands share, and how they are read, stand in `_options.py`. At the top of a command file
 import only the standard library, `typer`, `monitor.clock` and, of `monitor.terminal`, `output`, `problem` and `console`
-(a test checks what `--help` imports). `-c/--config` and
-`--format` are added to every command: do not declare them. A command with formats of its own declares `--format`
-itself, with `callback=remember_format` of `monitor.terminal.output`, so that its errors too obey `--format json`. Each
-option has an environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
-`invocation.note` or `monitor.terminal.console.progress`, which use stderr.
+(a test checks what `--help` imports). `-c/--config` and `--format` are added to every command: do not declare them. A
+command with formats of its own declares `--format` itself, with `callback=remember_format` of
+`monitor.terminal.output`, so that its errors too obey `--format json`. Data goes to stdout through `emit`; all
+else through `invocation.note` or `monitor.terminal.console.progress`, which use stderr.
 
 `tablewatch --help` reads the first line of each file and imports none: the docstring begins with the command's name in
 backticks and a sentence; `rich_help_panel="..."` ("Watch", "Incidents and cost", "Set up") says where it is listed.

@@ -101,8 +101,8 @@ def compare(
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
-    from monitor.commands._remedy_options import note_compiling
-    from monitor.commands.budget import refuse_analysts
+    from monitor.commands.privacy._remedy_options import note_compiling
+    from monitor.commands.privacy.budget import refuse_analysts
     from monitor.releases.compare import LABEL
     from monitor.releases.compare import compare as try_all
     from monitor.releases.plan import TreatmentPlan, kinds_of, plans_of

@@ -38,108 +38,46 @@ _BY_SUFFIX = {
     ".pdf": ReportFormat.PDF,
 }
 
-_CURRENT = "current"
-"""The name of the period that is not over yet."""
-
-app = typer.Typer(help="Generate reports.", no_args_is_help=True, rich_help_panel="Incidents and cost")
-
-
-@app.callback()
-def _group() -> None:
-    """Generate reports."""
-
-
-_Out = Annotated[
-    Path | None,
-    typer.Option(help="Write to this file: .html, .htm, .md, .json or .pdf.", show_default="standard output"),
-]
-
-
-_Domain = Annotated[str | None, typer.Option(help="Report the tables of this domain alone.")]
-_Owner = Annotated[str | None, typer.Option(help="Report the tables of this owner alone.")]
-_Product = Annotated[str | None, typer.Option(help="Report the tables of this data product alone.")]
-
-_Format = Annotated[
-    ReportFormat | None,
-    typer.Option(
-        "--format",
-        help="Output format; pdf needs Chromium, Chrome or Edge, and --out.",
-        callback=remember_format,
-        show_default="by the extension of --out, else html",
-    ),
-]
+app = typer.Typer(rich_help_panel="Incidents and cost")
 
 
 @app.command()
-def weekly(
+def report(
     ctx: typer.Context,
-    week: Annotated[
-        str | None,
+    period: Annotated[
+        str,
         typer.Option(
-            metavar="2026-W46", help="ISO week, Monday to Sunday, or 'current'.", show_default="the last complete week"
+            metavar="weekly",
+            help="weekly, monthly, quarterly: the last complete one. Or a period: 2026-W46, 2026-11, 2026-Q4, "
+            "current-week, current-month, current-quarter.",
+        ),
+    ] = "weekly",
+    domain: Annotated[str | None, typer.Option(help="Report the tables of this domain alone.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Report the tables of this owner alone.")] = None,
+    product: Annotated[str | None, typer.Option(help="Report the tables of this data product alone.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file: .html, .htm, .md, .json or .pdf.", show_default="standard output"),
+    ] = None,
+    locale: Locale = None,
+    output_format: Annotated[
+        ReportFormat | None,
+        typer.Option(
+            "--format",
+            help="Output format; pdf needs Chromium, Chrome or Edge, and --out.",
+            callback=remember_format,
+            show_default="by the extension of --out, else html",
         ),
     ] = None,
-    domain: _Domain = None,
-    owner: _Owner = None,
-    product: _Product = None,
-    out: _Out = None,
-    locale: Locale = None,
-    output_format: _Format = None,
     force: Force = False,
 ) -> None:
-    """Generate the weekly report: data downtime, its cost, changes and recommended improvements.
+    """Write the report of a week, month or quarter: data downtime, its cost, changes, recommended improvements.
 
-    Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
+    A week is an ISO week, Monday to Sunday; weeks, months and quarters are those of the project's time zone.
+
+    Example: tablewatch report --period 2026-W46 --locale ja --out report.html
     """
-    _write(ctx.obj, "weekly", week, _Part(domain, owner, product), Rendering(out, locale, output_format, force))
-
-
-@app.command()
-def monthly(
-    ctx: typer.Context,
-    month: Annotated[
-        str | None,
-        typer.Option(metavar="2026-11", help="Calendar month, or 'current'.", show_default="the last complete month"),
-    ] = None,
-    domain: _Domain = None,
-    owner: _Owner = None,
-    product: _Product = None,
-    out: _Out = None,
-    locale: Locale = None,
-    output_format: _Format = None,
-    force: Force = False,
-) -> None:
-    """Generate the monthly report: the same sections over a calendar month, and the month before.
-
-    Example: tablewatch report monthly --month 2026-10 --out october.pdf
-    """
-    _write(ctx.obj, "monthly", month, _Part(domain, owner, product), Rendering(out, locale, output_format, force))
-
-
-@app.command()
-def quarterly(
-    ctx: typer.Context,
-    quarter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="2026-Q4",
-            help="Quarter of a calendar year, or 'current'.",
-            show_default="the last complete quarter",
-        ),
-    ] = None,
-    domain: _Domain = None,
-    owner: _Owner = None,
-    product: _Product = None,
-    out: _Out = None,
-    locale: Locale = None,
-    output_format: _Format = None,
-    force: Force = False,
-) -> None:
-    """Generate the quarterly report: the same sections over a quarter, and the quarter before.
-
-    Example: tablewatch report quarterly --quarter 2026-Q3 --format markdown
-    """
-    _write(ctx.obj, "quarterly", quarter, _Part(domain, owner, product), Rendering(out, locale, output_format, force))
+    _write(ctx.obj, period, _Part(domain, owner, product), Rendering(out, locale, output_format, force))
 
 
 class _Part(NamedTuple):
@@ -168,7 +106,7 @@ class Rendering(NamedTuple):
     force: bool
 
 
-def _write(invocation: Invocation, frequency: str, name: str | None, part: _Part, rendering: Rendering) -> None:
+def _write(invocation: Invocation, name: str, part: _Part, rendering: Rendering) -> None:
     from monitor.config.project import Project
     from monitor.terminal.localizer import Localizer
 
@@ -182,10 +120,10 @@ def _write(invocation: Invocation, frequency: str, name: str | None, part: _Part
     page.check()
     now = project.clock.now()
     scope = part.scope(project.config)
-    period = _period(project, frequency, name, now)
+    period = _period(project, name, now)
     report = _build(project, period, now, scope=scope)
     if report.coverage.since is not None and report.coverage.since >= period.end:
-        remedy = f"'--{period.unit} current' reports what was found since"
+        remedy = f"'--period current-{period.unit}' reports what was found since"
         invocation.note(f"note: the first check ran after {period.unit} {period}; {remedy}")
     localizer = Localizer(rendering.locale or project.config.locale, project.config.timezone)
     page.write(_render(report, localizer, report_format, invocation), invocation)
@@ -199,23 +137,23 @@ def _check_pdf(out: Path | None) -> None:
     browser()
 
 
-def _period(project: "Project", frequency: str, name: str | None, now: "datetime") -> "Period":
-    from monitor.reporting.period import PERIODS, PeriodError
+def _period(project: "Project", name: str, now: "datetime") -> "Period":
+    from monitor.reporting.period import PERIODS, PeriodError, parse_period
 
-    zone = project.config.timezone
-    (kind,) = (kind for kind in PERIODS if kind.frequency == frequency)
-    if name is None:
-        return kind.last_complete(now, zone)
-    if name.strip().lower() == _CURRENT:
-        return kind.containing(now, zone)
-    code = f"report.{kind.unit}"
+    zone, word = project.config.timezone, name.strip().lower()
+    for kind in PERIODS:
+        if word == kind.frequency:
+            return kind.last_complete(now, zone)
+        if word == f"current-{kind.unit}":
+            return kind.containing(now, zone)
     try:
-        period = kind.parse(name, zone)
+        period = parse_period(name, zone)
     except PeriodError as error:
-        raise Stop(ExitCode.USAGE, Problem(code, str(error))) from None
+        raise Stop(ExitCode.USAGE, Problem("report.period", str(error))) from None
     if period.start > now:
-        message = f"{kind.unit} {period} has not started; the current {kind.unit} is {kind.containing(now, zone)}"
-        raise Stop(ExitCode.USAGE, Problem(code, message))
+        current = type(period).containing(now, zone)
+        message = f"{period.unit} {period} has not started; the current {period.unit} is {current}"
+        raise Stop(ExitCode.USAGE, Problem("report.period", message))
     return period
 
 

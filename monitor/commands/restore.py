@@ -27,7 +27,7 @@ def restore(
     """Verify and restore a backup of the store; stop everything that uses the store first.
 
     The current store is kept beside it. Budget spent since the backup is charged again by
-    'tablewatch budget resume'; until then queries are blocked. A backup of an older Tablewatch is migrated; the
+    'tablewatch privacy budget resume'; until then queries are blocked. A backup of an older Tablewatch is migrated; the
     backup file itself is not changed.
 
     Example: tablewatch restore tablewatch-backup.db
@@ -50,8 +50,8 @@ def restore(
     }
     for flaw in _flaws(project):
         invocation.note(
-            f"{flaw}: queries are blocked; review 'tablewatch budget verify', then run 'tablewatch budget resume "
-            "--reason ...', which charges again what the anchor recorded as spent"
+            f"{flaw}: queries are blocked; review 'tablewatch privacy budget verify', then run "
+            "'tablewatch privacy budget resume --reason ...', which charges again what the anchor recorded as spent"
         )
     invocation.emit(result, lambda console: _draw(console, restored))
 

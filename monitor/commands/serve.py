@@ -43,7 +43,7 @@ def serve(
     invocation: Invocation = ctx.obj
     project = Project(load_apart_for(invocation))
     check_web_installed(oidc=project.config.web.oidc is not None)
-    from monitor.commands.web import Login, check_account_name, emit_link
+    from monitor.commands.account import Login, check_account_name, emit_link
     from monitor.web.server import SERVED, make_application
     from monitor.web.server import serve as serve_application
     from store import Grant, WebRole, announced_server
@@ -55,7 +55,7 @@ def serve(
         address = project.config.web.public_url or _address(listener)
         LOG.info("serving %s on %s; Ctrl-C stops it", project.config.project, address)
         if sign_in is None:
-            LOG.info("sign in: %s", invocation.typed("tablewatch web login-link --as NAME --role viewer"))
+            LOG.info("sign in: %s", invocation.typed("tablewatch account login-link --as NAME --role viewer"))
         else:
             emit_link(invocation, store, Login(sign_in, Grant(WebRole.ADMIN)), address, project.clock.now())
         with announced_server(project.config.storage.url, _address(listener)):

@@ -101,7 +101,7 @@ class Web(Section):
     )
     hosts: tuple[HostName, ...] = Field((), description="Further host names that are answered.")
     passwords: bool = Field(
-        default=False, description="Whether users sign in by name and password (`tablewatch web user add`)."
+        default=False, description="Whether users sign in by name and password (`tablewatch account user add`)."
     )
     client_header: HeaderName | None = Field(
         None,

@@ -182,7 +182,7 @@ class ScheduledQueries:
                 self._keep(leased_statistic, leased_statistic.granted, request)
         except NotRecorded as error:
             how = (
-                f" with 'tablewatch budget create {leased_statistic.series.table}'"
+                f" with 'tablewatch privacy budget create {leased_statistic.series.table}'"
                 if leased_statistic.granted is None
                 else ""
             )

@@ -22,7 +22,7 @@ _PATIENCE_S: Final = 5.0
 def web_command(config: Path, *, as_json: bool) -> Sequence[str]:
     """Return the command that serves a configuration for as long as this process lives."""
     shared = ("--format", "json") if as_json else ()
-    return (sys.executable, "-m", "monitor", "-c", str(config), "serve", *shared, "--beside", str(os.getpid()))
+    return (sys.executable, "-m", "tablewatch", "-c", str(config), "serve", *shared, "--beside", str(os.getpid()))
 
 
 class WebProcess:

@@ -102,7 +102,7 @@ _NEXT = (
     "simulate --schedule 'every 30m' --check orders",
     "table list",
     "check",
-    "report weekly --locale ja --out report.ja.html",
+    "report --locale ja --out report.ja.html",
     f"release compare {plan.RELEASE} --html remedies.html",
     f"release record {plan.RELEASE} --out record.html",
 )

@@ -36,7 +36,10 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
         return
     yield from _not_created([name for name, item in declared.items() if (name, item.unit_name) not in created])
     for flaw in audit.flaws:
-        hint = "see 'tablewatch budget verify'; queries are blocked until 'tablewatch budget resume --reason ...'"
+        hint = (
+            "see 'tablewatch privacy budget verify'; queries are blocked until "
+            "'tablewatch privacy budget resume --reason ...'"
+        )
         yield Finding(_LEDGER_SUBJECT, FindingStatus.ERROR, flaw.problem, hint)
     if (created or audit.entries) and not audit.flaws:
         message = f"{count(len(created), 'budget')}; the hash chain of the ledger is intact ({audit.entries:,})"
@@ -49,7 +52,7 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
 def _not_created(names: Iterable[str]) -> Iterator[Finding]:
     for name in names:
         message = f"the budget of {name} is declared but not created, so it cannot be used yet"
-        yield Finding(_LEDGER_SUBJECT, FindingStatus.WARNING, message, f"tablewatch budget create {name}")
+        yield Finding(_LEDGER_SUBJECT, FindingStatus.WARNING, message, f"tablewatch privacy budget create {name}")
 
 
 def _anchor(anchor: Path, store: Path | None) -> Iterator[Finding]:
@@ -100,9 +103,8 @@ def _stopped_queries(states: Sequence[StatisticState]) -> Iterator[Finding]:
     for state in states:
         if state.word is StatisticWord.SPENT:
             message = f"{state.series} no longer runs: its remaining budget is less than its cost"
-            hint = (
-                f"raise the total with 'tablewatch budget change {state.series.table}', or remove the scheduled query"
-            )
+            change = f"tablewatch privacy budget change {state.series.table}"
+            hint = f"raise the total with '{change}', or remove the scheduled query"
             yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, hint)
         elif state.word is StatisticWord.NOT_ANSWERED and state.slot is not None:
             message = f"{state.series} was not answered for {state.slot.slot:%Y-%m-%d %H:%MZ}"

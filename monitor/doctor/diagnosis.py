@@ -32,7 +32,9 @@ from monitor.terminal.redaction import Redactor
 from sources import SourceError, TableNotFound, open_source
 from store import CONFIRM, Discrepancy, StoreError, last_file, open_store, schema_problems, store_file
 
-_PACKAGES: Final = ("monitor", *monitor.PACKAGES, "tablewatch", "pytest_tablewatch")
+_OURS: Final = () if "." in monitor.__name__ else ("monitor", *monitor.PACKAGES)
+_PACKAGES: Final = (*_OURS, "tablewatch", "pytest_tablewatch")
+"""The packages at the top: in a wheel the others lie in `tablewatch` (ADR 82)."""
 _SKEW: Final = timedelta(minutes=5)
 _NO_ROOM: Final = 16_000_000
 """Bytes: less than the write-ahead log of a store may need."""
@@ -294,7 +296,7 @@ def _packages(owner: str | None) -> Iterator[Finding]:
             yield Finding("packages", FindingStatus.ERROR, message, hint)
             fine = False
     if fine:
-        root = Path(monitor.__file__).parents[1]
+        root = Path(monitor.__file__).parents[monitor.__name__.count(".") + 1]
         yield Finding(
             "packages", FindingStatus.OK, f"all {len(_PACKAGES)} packages are in {root} and belong to one distribution"
         )

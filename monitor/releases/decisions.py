@@ -154,7 +154,10 @@ class ReleaseDecisions:
 
 def _not_trusted(problem: str) -> Stop:
     message = f"the record of releases cannot be trusted: {problem}; nothing was exported"
-    hint = "restore a backup; or review 'tablewatch budget verify', then run 'tablewatch budget resume --reason WHY'"
+    hint = (
+        "restore a backup; or review 'tablewatch privacy budget verify', then run "
+        "'tablewatch privacy budget resume --reason WHY'"
+    )
     return Stop(ExitCode.FAILED, Problem("release.record", message, hint=hint))
 
 

@@ -268,6 +268,9 @@ PERIODS: Final[tuple[type[Period], ...]] = (Week, Month, Quarter)
 """The kinds of periods, the shortest first."""
 
 
+_SHAPES: Final = {Week: r"\d{4}-?W\d+", Month: r"\d{4}-\d+", Quarter: r"\d{4}-?Q\d+"}
+
+
 def parse_period(name: str, zone: str) -> Period:
     """Read a week, a month or a quarter.
 
@@ -275,7 +278,9 @@ def parse_period(name: str, zone: str) -> Period:
         PeriodError: it is none of them, or does not exist.
     """
     text = name.strip().upper()
-    kind = Week if "W" in text else Quarter if "Q" in text else Month if "-" in text else Week
+    kind = next((kind for kind, shape in _SHAPES.items() if re.fullmatch(shape, text)), None)
+    if kind is None:
+        raise PeriodError(f"period '{name}' not understood; write {', '.join(kind.example for kind in PERIODS)}")
     return kind.parse(name, zone)
 
 

@@ -209,7 +209,7 @@ def _by_token(store: Store, authorization: str, now: datetime) -> Principal:
     if authorization.lower().startswith(_BEARER):
         principal = principal_of_token(store, authorization[len(_BEARER) :].strip(), now)
     if principal is None:
-        hint = "send 'Authorization: Bearer TOKEN'; 'tablewatch web token add' makes one"
+        hint = "send 'Authorization: Bearer TOKEN'; 'tablewatch account token add' makes one"
         raise WebError(401, Problem("token.invalid", "the API token is unknown, expired or revoked", hint=hint))
     return principal
 

@@ -1,7 +1,7 @@
 """Budgeted questions over HTTP: what may be asked, what an answer would cost, and the noisy answer itself.
 
-The same service as `tablewatch answer`: the budget is charged before the table is read, and what is given out is what
-was stored. Whether a question is accepted depends on the configuration and the ledger only. Replies are padded to whole
+The same service as `tablewatch privacy answer`: the budget is charged before the table is read, and the answer is the
+stored one. Whether a question is accepted depends on the configuration and the ledger only. Replies are padded to whole
 blocks, so that their size does not tell the digits of an answer.
 """
 
@@ -35,7 +35,7 @@ _GIVEN = 10
 
 
 class QuestionBody(BaseModel):
-    """A question about a protected table: the options of `tablewatch answer`."""
+    """A question about a protected table: the options of `tablewatch privacy answer`."""
 
     model_config = ConfigDict(extra="forbid")
 

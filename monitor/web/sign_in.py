@@ -134,7 +134,7 @@ def use_link(call: Call) -> Response:
     with call.store.writing() as tx:
         link = tx.accounts.take_link(digest_of(call.body.token), call.now)
     if link is None:
-        hint = "'tablewatch web login-link' makes a new one"
+        hint = "'tablewatch account login-link' makes a new one"
         raise WebError(
             401, Problem("sign_in.link", "the link was used or is over; it holds once, for 10 minutes", hint=hint)
         )

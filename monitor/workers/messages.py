@@ -17,15 +17,14 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
+import checks
 from checks import Earlier, Json, Measurement, Outcome, SegmentedMeasurement
 from monitor.scan.results import Target
 
 MOST_BYTES: Final = 128 * 1024 * 1024  # four million classes with their counts
 _LENGTH: Final = struct.Struct("!I")
 _CHUNK: Final = 256 * 1024
-_PLAIN: Final = frozenset(
-    {"builtins", "checks", "datetime", "decimal", "fractions", "ipaddress", "pytz", "uuid", "zoneinfo"}
-)
+_PLAIN: Final = frozenset({"builtins", "datetime", "decimal", "fractions", "ipaddress", "pytz", "uuid", "zoneinfo"})
 _BUILTINS: Final = frozenset({"bytearray", "complex", "frozenset", "set"})
 
 
@@ -140,7 +139,11 @@ def unpack(payload: bytes | bytearray) -> Any:
 
 
 def _is_plain(module: str) -> bool:
-    return module.partition(".")[0] in _PLAIN or module == __name__
+    return module.partition(".")[0] in _PLAIN or module == __name__ or _is_of_checks(module)
+
+
+def _is_of_checks(module: str) -> bool:
+    return module == checks.__name__ or module.startswith(f"{checks.__name__}.")
 
 
 class _PlainPickler(pickle.Pickler):
@@ -158,7 +161,7 @@ class _PlainUnpickler(pickle.Unpickler):
         if not _is_plain(module) or (module == "builtins" and name not in _BUILTINS):
             raise Unportable
         result = super().find_class(module, name)
-        if module.partition(".")[0] == "checks" and not isinstance(result, type):
+        if _is_of_checks(module) and not isinstance(result, type):
             raise Unportable
         return result
 

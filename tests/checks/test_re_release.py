@@ -102,7 +102,7 @@ def test_without_an_earlier_release_it_is_unknown():
     """Nothing to compare with is no pass; the message says how to remember a release."""
     outcome = judged(pairs("aaabbbccc"))
     assert (outcome.status, outcome.reason) == (Status.UNKNOWN, UnknownReason.NO_DATA)
-    assert "tablewatch risk remember" in str(outcome.message)
+    assert "tablewatch privacy risk remember" in str(outcome.message)
 
 
 def test_a_release_of_persons_told_apart_otherwise_is_unknown():

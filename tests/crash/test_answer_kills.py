@@ -17,7 +17,7 @@ from store import FailPoint, open_store
 from tests.monitor.commands.terminal import Terminal
 
 _ROOT = Path(__file__).resolve().parents[2]
-_ASKED = ("answer", "count", "people", "--epsilon", "1", "--request-id", "r1")
+_ASKED = ("privacy", "answer", "count", "people", "--epsilon", "1", "--request-id", "r1")
 _CONFIG = """\
 version: 1
 project: p
@@ -37,7 +37,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         connection.execute("CREATE TABLE people (sex TEXT)")
         connection.execute("INSERT INTO people VALUES ('F'), ('M')")
     terminal = Terminal(tmp_path, capsys)
-    terminal.json("budget", "create", "people")
+    terminal.json("privacy", "budget", "create", "people")
     return terminal
 
 
@@ -66,7 +66,7 @@ def test_processes_that_ask_under_one_id_at_once_are_charged_once(asked: Termina
     assert sorted(answer["repeated"] for answer in answers) == [False] + [True] * (7 - len(refusals))
     later = asked.json(*_ASKED)
     assert (later["repeated"], later["answer"]) == (True, answers[0]["answer"])
-    assert asked.json("budget", "show")["budgets"][0]["spent"] == "1"
+    assert asked.json("privacy", "budget", "show")["budgets"][0]["spent"] == "1"
 
 
 def test_a_request_in_flight_has_an_error_code_of_its_own(asked: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_a_request_in_flight_has_an_error_code_of_its_own(asked: Terminal, monke
         with claim:
             (refused,) = asked.refused(*_ASKED, code=1)
         assert refused["code"] == "answer.in-progress"
-    assert asked.json("budget", "show")["budgets"][0]["spent"] == "0"
+    assert asked.json("privacy", "budget", "show")["budgets"][0]["spent"] == "0"
     assert asked.json(*_ASKED)["repeated"] is False
 
 
@@ -96,12 +96,12 @@ def test_whoever_dies_while_asking_never_under_counts(asked: Terminal, die: str,
     """Before the commit nothing is charged; after it the charge stays; an answer that was stored is given again."""
     died = _die(asked.folder, die)
     assert (died.returncode, died.stdout) == (-signal.SIGKILL, "")
-    assert asked.json("budget", "show")["budgets"][0]["spent"] == charged
-    given = asked.json("answer", "list", "people")["answers"]
+    assert asked.json("privacy", "budget", "show")["budgets"][0]["spent"] == charged
+    given = asked.json("privacy", "answer", "list", "people")["answers"]
     assert len(given) == stored
     again = asked.json(*_ASKED)
     assert again["repeated"] == bool(stored)
     if stored:
         assert again["answer"] == given[0]["answer"]
     assert again["budget"]["spent"] == str(int(charged) + (not stored))
-    assert asked.json("budget", "verify")["flaws"] == []
+    assert asked.json("privacy", "budget", "verify")["flaws"] == []

@@ -47,16 +47,16 @@ def test_programs_get_the_shapes_of_the_schema(shop: Terminal) -> None:
     checker = jsonschema.Draft202012Validator(schema)
     seen = set()
     for words in (
-        "budget create visits",
-        "answer count visits --epsilon 0.1",
-        "answer histogram visits --by sex,city --epsilon 0.1 --dry-run",
-        "answer sum visits spent --by sex --epsilon 0.1",
-        "answer mean visits born --epsilon 0.1",
-        "answer quantile visits spent --share 0.25 --step 5 --epsilon 0.1",
-        "answer quantile visits spent --epsilon 0.1 --dry-run",
-        "answer list visits",
-        "budget show",
-        "budget verify",
+        "privacy budget create visits",
+        "privacy answer count visits --epsilon 0.1",
+        "privacy answer histogram visits --by sex,city --epsilon 0.1 --dry-run",
+        "privacy answer sum visits spent --by sex --epsilon 0.1",
+        "privacy answer mean visits born --epsilon 0.1",
+        "privacy answer quantile visits spent --share 0.25 --step 5 --epsilon 0.1",
+        "privacy answer quantile visits spent --epsilon 0.1 --dry-run",
+        "privacy answer list visits",
+        "privacy budget show",
+        "privacy budget verify",
     ):
         told = shop.json(*words.split())
         checker.validate(told)
@@ -68,7 +68,7 @@ def test_programs_get_the_shapes_of_the_schema(shop: Terminal) -> None:
 
 def test_the_page_names_every_code_of_a_refusal() -> None:
     """Whoever looks for the code of an error finds it on the page."""
-    packages = DOCS.parent / "monitor" / "commands"
+    packages = DOCS.parent / "monitor" / "commands" / "privacy"
     source = "".join((packages / name).read_text(encoding="utf-8") for name in ("answer.py", "budget.py"))
     for code in re.findall(r'Problem\("((?:budget|answer)\.[a-z_-]+)"', source):
         assert f"`{code}`" in PAGE, code

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import monitor
-from monitor.cli import _PANELS, build_command, command_files, load_command, run, sum_up_command
+from monitor.cli import _PANELS, build_command, command_files, command_paths, load_command, run, sum_up_command
 from monitor.terminal.output import Invocation
 
 _ROOT = Path(monitor.__file__).parents[1]
@@ -61,14 +61,14 @@ def _json(done: subprocess.CompletedProcess[str]) -> Any:
 _ASK_FOR_HELP = """
 import json, sys
 from monitor.cli import run
-from monitor.cli import command_files
+from monitor.cli import command_files, command_paths
 from monitor.terminal.output import Invocation
-for words in (["--help"], *([name, "--help"] for name in command_files())):
+for words in (["--help"], *([*name.split(), "--help"] for name in {*command_files(), *command_paths()})):
     code = run(words, Invocation())
     print(json.dumps([words, code, sorted(sys.modules)]), file=sys.stderr)
 """
 _OF_HELP = re.compile(
-    r"monitor(\.(cli|clock|commands|terminal))?|monitor\.(commands|terminal|verbs)\.\w+|monitor\.verbs"
+    r"monitor(\.(cli|clock|commands|terminal))?|monitor\.(commands|terminal|verbs)\.\w+|monitor\.commands\.privacy\.\w+|monitor\.verbs"
 )
 """The modules of the product that help may import."""
 
@@ -83,7 +83,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
     asked = [json.loads(line) for line in done.stderr.splitlines()]
-    assert len(asked) == 1 + len(command_files())
+    assert len(asked) == 1 + len({*command_files(), *command_paths()})
     for words, code, modules in asked:
         assert code == 0, words
         assert "typer" in modules
@@ -109,7 +109,7 @@ def test_help_lists_twenty_commands_and_names_the_others(capsys: pytest.CaptureF
 
 def test_every_command_says_what_it_does_and_gives_an_example() -> None:
     """Each command has a sentence, an example in its help, and both shared options."""
-    for name in command_files():
+    for name in command_paths():
         app = load_command(name)
         for command in app.registered_commands:
             text = command.callback.__doc__ or "" if command.callback else ""
@@ -118,7 +118,7 @@ def test_every_command_says_what_it_does_and_gives_an_example() -> None:
 
 def test_the_list_of_commands_says_what_each_file_says_of_itself() -> None:
     """A file begins with its command's name and a sentence, and its panel is one of those that are listed."""
-    for name in command_files():
+    for name in {*command_files(), *command_paths()}:
         summary = sum_up_command(name)
         assert summary.text, f"the docstring of {name} begins with `tablewatch {name}`: and a sentence"
         assert summary.panel in _PANELS, name
@@ -382,16 +382,16 @@ def _options(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
         yield from _options(inner, (*path, name))
 
 
-@pytest.mark.parametrize("name", sorted(command_files()))
+@pytest.mark.parametrize("name", sorted(command_paths()))
 def test_each_option_has_its_environment_twin(name: str) -> None:
     """TABLEWATCH_<COMMAND>_<OPTION>, also where the code calls the option otherwise than people do."""
-    for path, option in _options(build_command(name), (name,)):
+    for path, option in _options(build_command(name), tuple(name.split())):
         word = max(option.opts, key=len).lstrip("-").replace("-", "_")
         twin = "_".join(("tablewatch", *path, word)).replace("-", "_").upper()
         assert twin == option.envvar or word in {option.name, "help"}, twin
 
 
-@pytest.mark.parametrize("words", ["report weekly --week last --week current", "check --no-store --no-store"])
+@pytest.mark.parametrize("words", ["report --period weekly --period monthly", "check --no-store --no-store"])
 def test_an_option_of_one_value_is_given_once(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A repeated one is refused, as the first value would be dropped; repeatable options take all their values."""
     assert run(words.split(), Invocation()) == 2

@@ -79,7 +79,7 @@ def test_the_commands_of_a_first_day_work(folder: Path) -> None:
         "status",
         "incident open --table orders --title late --occurred 2026-11-01T00:00Z --found-by person",
         "downtime --from 2026-11-01T00:00Z --to 2026-11-08T00:00Z",
-        "report weekly --out report.html",
+        "report --out report.html",
         "doctor",
     )
     assert codes == [0] * 10, errors
@@ -110,6 +110,6 @@ def test_a_budget_of_privacy_is_refused_without_locks(folder: Path) -> None:
     _run(folder, "init")
     with (folder / "tablewatch.yaml").open("a", encoding="utf-8") as file:
         file.write(BUDGET)
-    codes, _, errors = _run(folder, "config check", "budget create orders")
+    codes, _, errors = _run(folder, "config check", "privacy budget create orders")
     assert codes == [0, 3], errors
     assert "this system has no locks of files (fcntl); use Linux, macOS or WSL" in errors

@@ -90,7 +90,7 @@ def play_commands(place: Place) -> None:
         ("check-last-week", ["check", "csv.people", "sqlite.people", NO_GX, "--format", "json"]), at=LAST_WEEK
     )
     steps = [
-        ("remember", ["risk", "remember", "sqlite.people", "--as", "spring"]),
+        ("remember", ["privacy", "risk", "remember", "sqlite.people", "--as", "spring"]),
         ("check", ["check", "--format", "json"]),
         ("check-human", ["check", NO_GX, "!source:duckdb", "!source:parquet", "--show-rows", "3", "--show-sql"]),
         ("check-no-store", ["check", "duckdb.*_slip", "--no-store", "--only-failed"]),
@@ -124,12 +124,12 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [("route", ["alert", "route", "--table", "sqlite.people", "--severity", "error"])]
     quasi = ["-q", "name,fee", "--k", "2"]
     shown += [("risk", ["risk", "sqlite.people", *quasi, "-s", "email", "--t", "0.1", "--sampling-fraction", "0.1"])]
-    shown += [("risk-json", ["risk", "table", "csv.people", *quasi, "--format", "json"])]
-    shown += [("risk-subsets", ["risk", "subsets", "sqlite.people", *quasi[:2]])]
-    shown += [("risk-linkage", ["risk", "linkage", "sqlite.people", "sqlite.tidy", "--on", "name,email"])]
+    shown += [("risk-json", ["privacy", "risk", "table", "csv.people", *quasi, "--format", "json"])]
+    shown += [("risk-subsets", ["privacy", "risk", "subsets", "sqlite.people", *quasi[:2]])]
+    shown += [("risk-linkage", ["privacy", "risk", "linkage", "sqlite.people", "sqlite.tidy", "--on", "name,email"])]
     people = ["--population", "sqlite.tidy", "--max-presence", "0.1"]
     shown += [("risk-population", ["risk", "sqlite.people", "-q", "name,email", "--k", "2", *people])]
-    shown += [("risk-suggest", ["risk", "suggest", "sqlite.people"])]
+    shown += [("risk-suggest", ["privacy", "risk", "suggest", "sqlite.people"])]
     shown += [("risk-strange", ["risk", "sqlite.people", "-q", "nowhere"])]
     shown += [("backfill", ["backfill", "sqlite.people", "--from", "3d", "--every", "1d"])]
     shown += [("suggest", ["suggest", "csv.people", "sqlite.people", "duckdb.tidy"])]
@@ -143,19 +143,19 @@ def _reading() -> list[tuple[str, list[str]]]:
     reports = [
         (
             f"report-{locale}-{kind}",
-            ["report", "weekly", "--week", WEEK, "--locale", locale, "--out", f"week.{locale}.{kind}"],
+            ["report", "--period", WEEK, "--locale", locale, "--out", f"week.{locale}.{kind}"],
         )
         for locale in ("en", "ja")
         for kind in ("html", "md", "json")
     ]
     month, quarter = LAST_WEEK.strftime("%Y-%m"), f"{LAST_WEEK.year}-Q{(LAST_WEEK.month + 2) // 3}"
     reports += [
-        ("report-month", ["report", "monthly", "--month", month, "--out", "month.html"]),
-        ("report-quarter", ["report", "quarterly", "--quarter", quarter, "--out", "quarter.json"]),
-        ("report-owner", ["report", "weekly", "--week", WEEK, "--owner", "desk"]),
-        ("report-product", ["report", "weekly", "--week", WEEK, "--product", "first", "--format", "markdown"]),
+        ("report-month", ["report", "--period", month, "--out", "month.html"]),
+        ("report-quarter", ["report", "--period", quarter, "--out", "quarter.json"]),
+        ("report-owner", ["report", "--period", WEEK, "--owner", "desk"]),
+        ("report-product", ["report", "--period", WEEK, "--product", "first", "--format", "markdown"]),
     ]
-    return shown + both + reports + [("report", ["report", "weekly", "--week", WEEK])]
+    return shown + both + reports + [("report", ["report", "--period", WEEK])]
 
 
 def _changing() -> list[tuple[str, list[str]]]:
@@ -165,9 +165,9 @@ def _changing() -> list[tuple[str, list[str]]]:
     tests = [(f"test-{name}", ["alert", "test", name]) for name in channels]
     tests += [(f"test-{name}-report", ["alert", "test", name, "--as", "report"]) for name in channels[:2]]
     return [
-        ("web-link", ["web", "login-link", "--as", "mia"]),
-        ("web-token", ["web", "token", "add", "ci"]),
-        ("web-users", ["web", "user", "list"]),
+        ("web-link", ["account", "login-link", "--as", "mia"]),
+        ("web-token", ["account", "token", "add", "ci"]),
+        ("web-users", ["account", "user", "list"]),
         ("serve", ["serve", "--host", "192.0.2.1"]),
         ("ack", ["incident", "ack", "1"]),
         ("comment", ["incident", "comment", "1", "looked at it"]),
@@ -202,15 +202,18 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("import-gx", ["import", "gx", "suites/sqlite.people.json", "--table", "sqlite.people"]),
         ("estimate", ["downtime", "estimate", "--tables", "9"]),
         ("adopt", ["config", "adopt-store"]),
-        ("report-over", ["report", "weekly", "--week", WEEK, "--out", SHARED, "--force"]),
+        ("report-over", ["report", "--period", WEEK, "--out", SHARED, "--force"]),
         ("schema", ["config", "schema", "--write", "made/schema.json"]),
         ("init-sqlite", ["init", "first/sqlite", "--source", "sqlite:///../data/sqlite/planted.sqlite"]),
         ("init-csv", ["init", "first/csv", "--source", "../data/csv/*.csv"]),
         ("init-broken", ["init", "first/broken", "--source", "../data/broken/*.csv"]),
-        ("remedy", ["remedy", "microaggregate", "csv.tidy", "given/a.csv", *fee]),
-        ("remedy-json", ["remedy", "microaggregate", "csv.tidy", "given/b.csv", *fee, "--format", "json"]),
-        ("remedy-names", ["remedy", "microaggregate", "csv.tidy", "given/c.csv", "--columns", "name"]),
-        ("remedy-few", ["remedy", "microaggregate", "csv.tidy", "given/d.csv", "--columns", "fee", "--k", "99"]),
+        ("remedy", ["privacy", "remedy", "microaggregate", "csv.tidy", "given/a.csv", *fee]),
+        ("remedy-json", ["privacy", "remedy", "microaggregate", "csv.tidy", "given/b.csv", *fee, "--format", "json"]),
+        ("remedy-names", ["privacy", "remedy", "microaggregate", "csv.tidy", "given/c.csv", "--columns", "name"]),
+        (
+            "remedy-few",
+            ["privacy", "remedy", "microaggregate", "csv.tidy", "given/d.csv", "--columns", "fee", "--k", "99"],
+        ),
         *_recodings(),
         *_randomising(),
         *_answering(),
@@ -235,22 +238,31 @@ def _recodings() -> list[tuple[str, list[str]]]:
     few = ("csv.people", "given/i.csv", "-q", "name", "--hierarchy")
     query = "SELECT name, sum(fee) AS fee FROM data GROUP BY name"
     return [
-        ("generalise", ["remedy", "generalise", "csv.tidy", "given/e.csv", *asked, *secret, "--analysis", query]),
+        (
+            "generalise",
+            ["privacy", "remedy", "generalise", "csv.tidy", "given/e.csv", *asked, *secret, "--analysis", query],
+        ),
         (
             "generalise-json",
-            ["remedy", "generalise", "sqlite.tidy", "given/f.csv", *asked, *secret, "--format", "json"],
+            ["privacy", "remedy", "generalise", "sqlite.tidy", "given/f.csv", *asked, *secret, "--format", "json"],
         ),
-        ("generalise-names", ["remedy", "generalise", *few, "name=torn/names.csv"]),
-        ("generalise-names-json", ["remedy", "generalise", *few, "name=torn/names.csv", "--format", "json"]),
-        ("generalise-widths", ["remedy", "generalise", *few, "name=5"]),
-        ("generalise-order", ["remedy", "generalise", *few, "name=flat", "--t", "email=0.1:ordered"]),
-        ("generalise-refused", ["remedy", "generalise", *few, "name=flat", "--levels", "name=0"]),
-        ("lattice", ["remedy", "lattice", "csv.tidy", *asked, "--all"]),
-        ("lattice-json", ["remedy", "lattice", "duckdb.tidy", *asked, "--all", "--format", "json"]),
-        ("suppress", ["remedy", "suppress", "csv.tidy", "given/g.csv", *asked[:4], "--cells"]),
-        ("suppress-json", ["remedy", "suppress", "csv.people", "given/h.csv", *asked[:4], "--format", "json"]),
-        ("code", ["remedy", "code", "csv.tidy", "given/j.csv", "--top", "fee=500"]),
-        ("code-names", ["remedy", "code", "csv.people", "given/k.csv", "--top", "name=500", "--format", "json"]),
+        ("generalise-names", ["privacy", "remedy", "generalise", *few, "name=torn/names.csv"]),
+        ("generalise-names-json", ["privacy", "remedy", "generalise", *few, "name=torn/names.csv", "--format", "json"]),
+        ("generalise-widths", ["privacy", "remedy", "generalise", *few, "name=5"]),
+        ("generalise-order", ["privacy", "remedy", "generalise", *few, "name=flat", "--t", "email=0.1:ordered"]),
+        ("generalise-refused", ["privacy", "remedy", "generalise", *few, "name=flat", "--levels", "name=0"]),
+        ("lattice", ["privacy", "remedy", "lattice", "csv.tidy", *asked, "--all"]),
+        ("lattice-json", ["privacy", "remedy", "lattice", "duckdb.tidy", *asked, "--all", "--format", "json"]),
+        ("suppress", ["privacy", "remedy", "suppress", "csv.tidy", "given/g.csv", *asked[:4], "--cells"]),
+        (
+            "suppress-json",
+            ["privacy", "remedy", "suppress", "csv.people", "given/h.csv", *asked[:4], "--format", "json"],
+        ),
+        ("code", ["privacy", "remedy", "code", "csv.tidy", "given/j.csv", "--top", "fee=500"]),
+        (
+            "code-names",
+            ["privacy", "remedy", "code", "csv.people", "given/k.csv", "--top", "name=500", "--format", "json"],
+        ),
     ]
 
 
@@ -258,19 +270,19 @@ def _randomising() -> list[tuple[str, list[str]]]:
     """Return what randomises and compares: the domains are declared, and hold none of the values."""
     domains = ("--domain", "name=one,two", "--domain", "fee=0..9")
     others = ("--other", "name=one", "--other", "fee=0")
-    out = ["remedy", "randomise"]
+    out = ["privacy", "remedy", "randomise"]
     agreed = ("--domain", "one,two", "--epsilon", "1")
     return [
         ("randomise", [*out, "csv.tidy", "given/l.csv", *domains, *others, "--epsilon", "1", "--drop-rest"]),
         ("randomise-json", [*out, "csv.people", "given/m.csv", *domains, *others, "--pk", "2", "--format", "json"]),
         ("randomise-outside", [*out, "csv.people", "given/n.csv", *domains, "--epsilon", "1"]),
-        ("reconstruct", ["remedy", "reconstruct", "given/l.csv", "--mechanism", "given/l.csv"]),
-        ("compare", ["disclosure", "compare", "csv.tidy", *domains, *others, "--runs", "2"]),
-        ("compare-json", ["disclosure", "compare", "sqlite.tidy", *domains, *others, "--format", "json"]),
-        ("compare-outside", ["disclosure", "compare", "csv.people", *domains, "--weight", "email"]),
-        ("perturb", ["local", "perturb", "one", *agreed]),
-        ("estimate-local", ["local", "estimate", "given/l.csv", *agreed]),
-        ("choose", ["local", "choose", *agreed]),
+        ("reconstruct", ["privacy", "remedy", "reconstruct", "given/l.csv", "--mechanism", "given/l.csv"]),
+        ("compare", ["privacy", "disclosure", "compare", "csv.tidy", *domains, *others, "--runs", "2"]),
+        ("compare-json", ["privacy", "disclosure", "compare", "sqlite.tidy", *domains, *others, "--format", "json"]),
+        ("compare-outside", ["privacy", "disclosure", "compare", "csv.people", *domains, "--weight", "email"]),
+        ("perturb", ["privacy", "local", "perturb", "one", *agreed]),
+        ("estimate-local", ["privacy", "local", "estimate", "given/l.csv", *agreed]),
+        ("choose", ["privacy", "local", "choose", *agreed]),
     ]
 
 
@@ -278,18 +290,18 @@ def _answering() -> list[tuple[str, list[str]]]:
     """Return what asks a protected table: the noise is large beside its few rows."""
     at, cost = ("-c", "asked/tablewatch.yaml"), ("--epsilon", "0.1")
     return [
-        ("budget-create", ["budget", "create", "people", *at]),
-        ("budget-change", ["budget", "change", "people", "--total", "9", "--reason", "more is asked", *at]),
-        ("answer-count", ["answer", "count", "people", *cost, *at]),
-        ("answer-histogram", ["answer", "histogram", "people", "--by", "name", *cost, *at]),
-        ("answer-sum", ["answer", "sum", "people", "fee", *cost, *at, "--format", "json"]),
-        ("answer-mean", ["answer", "mean", "people", "fee", *cost, *at]),
-        ("answer-quantile", ["answer", "quantile", "people", "fee", *cost, *at]),
-        ("answer-gone", ["answer", "count", "gone", *cost, *at]),
-        ("answer-list", ["answer", "list", "people", *at]),
-        ("budget-show", ["budget", "show", *at]),
-        ("budget-verify", ["budget", "verify", *at]),
-        ("budget-resume", ["budget", "resume", "--reason", "nothing is wrong", *at]),
+        ("budget-create", ["privacy", "budget", "create", "people", *at]),
+        ("budget-change", ["privacy", "budget", "change", "people", "--total", "9", "--reason", "more is asked", *at]),
+        ("answer-count", ["privacy", "answer", "count", "people", *cost, *at]),
+        ("answer-histogram", ["privacy", "answer", "histogram", "people", "--by", "name", *cost, *at]),
+        ("answer-sum", ["privacy", "answer", "sum", "people", "fee", *cost, *at, "--format", "json"]),
+        ("answer-mean", ["privacy", "answer", "mean", "people", "fee", *cost, *at]),
+        ("answer-quantile", ["privacy", "answer", "quantile", "people", "fee", *cost, *at]),
+        ("answer-gone", ["privacy", "answer", "count", "gone", *cost, *at]),
+        ("answer-list", ["privacy", "answer", "list", "people", *at]),
+        ("budget-show", ["privacy", "budget", "show", *at]),
+        ("budget-verify", ["privacy", "budget", "verify", *at]),
+        ("budget-resume", ["privacy", "budget", "resume", "--reason", "nothing is wrong", *at]),
     ]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from checks._catalog import load_catalog
-from monitor.cli import build_command, command_files
+from monitor.cli import build_command, command_paths
 from tests.privacy.cases import CASES
 from tests.privacy.place import Place
 from tests.privacy.planted import PLANTS
@@ -50,8 +50,8 @@ def test_every_type_of_check_has_a_canary():
 def test_every_command_was_run(played):
     """A new command cannot be forgotten here; `demo` watches tables of its own only."""
     plans = [json.loads(path.read_text()) for path in (played.folder / "said").glob("plan-*.json")]
-    words = {" ".join(step["words"][:many]) for plan in plans for step in plan for many in (1, 2)}
-    groups = {name: getattr(build_command(name), "commands", {}) for name in command_files()}
+    words = {" ".join(step["words"][:many]) for plan in plans for step in plan for many in (1, 2, 3)}
+    groups = {name: getattr(build_command(name), "commands", {}) for name in command_paths()}
     commands = {f"{name} {inner}".strip() for name, group in groups.items() for inner in group or [""]}
     assert commands - words == {"demo"}
 

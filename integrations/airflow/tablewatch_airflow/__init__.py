@@ -37,7 +37,7 @@ def get_provider_info() -> dict[str, Any]:
                     "relabeling": {"host": "Address", "password": "Token"},
                     "placeholders": {
                         "host": "https://tablewatch.example.org",
-                        "password": "tww_..., of 'tablewatch web token add airflow --role responder'",
+                        "password": "tww_..., of 'tablewatch account token add airflow --role responder'",
                     },
                 },
             }

@@ -152,7 +152,7 @@ def _number(value: float) -> str:
 def draw_budgets(console: Console, balances: Sequence[BudgetBalance], groups: Sequence[ProtectedPeople] = ()) -> None:
     """Print what was spent of each budget, and what that means."""
     if not balances:
-        console.print(Text("no budget has been created; 'tablewatch budget create TABLE' creates one"))
+        console.print(Text("no budget has been created; 'tablewatch privacy budget create TABLE' creates one"))
         return
     rows = [
         (

@@ -36,7 +36,7 @@ _ORDER: Final = (
 )
 _DOUBTS: Final = 5
 _NO_K: Final = (
-    "Not protected: values within the bounds (no k is guaranteed: check with tablewatch risk); bounds taken\n"
+    "Not protected: values within the bounds (no k is guaranteed: check with tablewatch privacy risk); bounds taken\n"
     "from the table itself reveal its extremes."
 )
 

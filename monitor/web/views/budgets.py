@@ -54,7 +54,7 @@ class BudgetLine(BudgetState):
 class BudgetListPage(Shape):
     """`tablewatch.budgets-page/1`: the budgets in the order in which they were created.
 
-    `entries`: how many entries the ledger has, `head` the hash of the last ('tablewatch budget verify').
+    `entries`: how many entries the ledger has, `head` the hash of the last ('tablewatch privacy budget verify').
     """
 
     schema_: Literal["tablewatch.budgets-page/1"] = Field("tablewatch.budgets-page/1", alias="schema")

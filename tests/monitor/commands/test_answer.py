@@ -1,4 +1,4 @@
-"""`tablewatch answer`."""
+"""`tablewatch privacy answer`."""
 
 import os
 import subprocess
@@ -28,41 +28,41 @@ ASKED = (
 def asked(terminal: Terminal) -> Terminal:
     """Return a terminal with a budget."""
     protect(terminal)
-    terminal.json("budget", "create", "customers")
+    terminal.json("privacy", "budget", "create", "customers")
     return terminal
 
 
 def spent(terminal: Terminal) -> str:
     """Return what was spent."""
-    return str(terminal.json("budget", "show", "customers")["budgets"][0]["spent"])
+    return str(terminal.json("privacy", "budget", "show", "customers")["budgets"][0]["spent"])
 
 
 @pytest.mark.parametrize("words", ASKED, ids=lambda words: words[0])
 def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) -> None:
     """Each gives its value or its cells, its noise and its cost; a dry run says the same noise and costs nothing."""
-    planned = asked.json("answer", *words, "--dry-run")
+    planned = asked.json("privacy", "answer", *words, "--dry-run")
     assert (planned["cost"], planned["covered"], spent(asked)) == ("0.1", True, "0")
-    told = asked.json("answer", *words, "--request-id", "r1")
+    told = asked.json("privacy", "answer", *words, "--request-id", "r1")
     assert told["answer"]["noise"] == planned["noise"]
     assert told["answer"]["not_covered"] == planned["not_covered"]
     shape = {"value", "noise", "not_covered"}
     with_count = {*shape, "count", "withheld_below"}
     assert set(told["answer"]) in (shape, with_count, {"groups", "noise", "not_covered"})
     assert (told["cost"], told["repeated"], spent(asked)) == ("0.1", False, "0.1")
-    again = asked.json("answer", *words, "--request-id", "r1")
+    again = asked.json("privacy", "answer", *words, "--request-id", "r1")
     assert (again["answer"], again["repeated"], spent(asked)) == (told["answer"], True, "0.1")
-    said = asked("answer", *words, "--request-id", "r1")
+    said = asked("privacy", "answer", *words, "--request-id", "r1")
     assert "already answered" in said.out
     assert "With 95% confidence" in said.out
 
 
 def test_all_cells_are_given_whatever_occurs(asked: Terminal) -> None:
     """Every declared combination is a cell, and so is what is not declared; nobody can see which of them are empty."""
-    told = asked.json("answer", "histogram", "customers", "--by", "sex,born", "--epsilon", "0.1")
+    told = asked.json("privacy", "answer", "histogram", "customers", "--by", "sex,born", "--epsilon", "0.1")
     cells = [group["by"] for group in told["answer"]["groups"]]
     decades = [*range(1930, 2010, 10), None]
     assert cells == [{"sex": sex, "born": decade} for sex in ("F", "M", None) for decade in decades]
-    assert "(other)" in asked("answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.1").out
+    assert "(other)" in asked("privacy", "answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.1").out
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_all_cells_are_given_whatever_occurs(asked: Terminal) -> None:
 def test_an_epsilon_that_is_none_is_refused(asked: Terminal, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Epsilon is a decimal above 0 of at most nine places; all else is refused, nothing is spent, nobody looks."""
     monkeypatch.setattr(ask, "open_source", None)
-    asked.refused("answer", "count", "customers", f"--epsilon={epsilon}")
+    asked.refused("privacy", "answer", "count", "customers", f"--epsilon={epsilon}")
     assert spent(asked) == "0"
 
 
@@ -99,17 +99,17 @@ def test_what_is_not_declared_is_refused_without_a_look(
 ) -> None:
     """What the declaration does not allow is refused in words, costs nothing, and no source is opened."""
     monkeypatch.setattr(ask, "open_source", None)
-    (error,) = asked.refused("answer", *words)
+    (error,) = asked.refused("privacy", "answer", *words)
     assert message in error["message"]
     assert spent(asked) == "0"
 
 
 def test_what_the_budget_does_not_cover_is_refused(asked: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without enough left, nothing is charged and nobody looks; a dry run says so before."""
-    assert not asked.json("answer", "count", "customers", "--epsilon", "9.1", "--dry-run")["covered"]
-    assert "would be rejected" in asked("answer", "count", "customers", "--epsilon", "9.1", "--dry-run").out
+    assert not asked.json("privacy", "answer", "count", "customers", "--epsilon", "9.1", "--dry-run")["covered"]
+    assert "would be rejected" in asked("privacy", "answer", "count", "customers", "--epsilon", "9.1", "--dry-run").out
     monkeypatch.setattr(ask, "open_source", None)
-    (error,) = asked.refused("answer", "count", "customers", "--epsilon", "9.1", code=ExitCode.FAILED)
+    (error,) = asked.refused("privacy", "answer", "count", "customers", "--epsilon", "9.1", code=ExitCode.FAILED)
     assert error["code"] == "answer.spent"
     assert "the data was not read" in error["message"]
     assert spent(asked) == "0"
@@ -118,8 +118,8 @@ def test_what_the_budget_does_not_cover_is_refused(asked: Terminal, monkeypatch:
 def test_without_a_budget_nothing_is_answered(terminal: Terminal) -> None:
     """A budget that is declared, and not created, pays for nothing."""
     protect(terminal)
-    (error,) = terminal.refused("answer", "count", "customers", "--epsilon", "1")
-    assert (error["code"], error["hint"]) == ("budget.not_created", "tablewatch budget create TABLE")
+    (error,) = terminal.refused("privacy", "answer", "count", "customers", "--epsilon", "1")
+    assert (error["code"], error["hint"]) == ("budget.not_created", "tablewatch privacy budget create TABLE")
 
 
 def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) -> None:
@@ -128,7 +128,16 @@ def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) ->
     for broken in ("DROP TABLE customers", "CREATE TABLE customers (who TEXT)"):
         asked.sql(broken)
         (error,) = asked.refused(
-            "answer", "sum", "customers", "amount", "--epsilon", "1", "--request-id", "r", code=ExitCode.NOT_EVALUATED
+            "privacy",
+            "answer",
+            "sum",
+            "customers",
+            "amount",
+            "--epsilon",
+            "1",
+            "--request-id",
+            "r",
+            code=ExitCode.NOT_EVALUATED,
         )
         told.append(error)
     assert told[0] == told[1]
@@ -139,35 +148,35 @@ def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) ->
 
 def test_answers_are_listed_for_nothing(asked: Terminal) -> None:
     """What was told is told again, newest first."""
-    assert "no query has been answered yet" in asked("answer", "list", "customers").out
-    first = asked.json("answer", "count", "customers", "--epsilon", "0.1", "--where", "sex = F")
-    second = asked.json("answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.2")
-    listed = asked.json("answer", "list", "customers")["answers"]
+    assert "no query has been answered yet" in asked("privacy", "answer", "list", "customers").out
+    first = asked.json("privacy", "answer", "count", "customers", "--epsilon", "0.1", "--where", "sex = F")
+    second = asked.json("privacy", "answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.2")
+    listed = asked.json("privacy", "answer", "list", "customers")["answers"]
     assert [one["answer"] for one in listed] == [second["answer"], first["answer"]]
     assert [(one["cost"], one["by"], one["request_id"]) for one in listed] == [
         ("0.2", "m.mori", second["request_id"]),
         ("0.1", "m.mori", first["request_id"]),
     ]
     assert listed[1]["request"]["where"] == ["sex = F"]
-    assert len(asked.json("answer", "list", "customers", "--limit", "1")["answers"]) == 1
-    assert "count where sex = F" in asked("answer", "list", "customers").out
+    assert len(asked.json("privacy", "answer", "list", "customers", "--limit", "1")["answers"]) == 1
+    assert "count where sex = F" in asked("privacy", "answer", "list", "customers").out
     assert spent(asked) == "0.3"
 
 
 def test_a_large_number_is_written_in_full(terminal: Terminal) -> None:
     """A person reads 12,345,678.5, and no exponent that leaves most of it out."""
     protect(terminal, ("amount: {low: 0, high: 100}", "amount: {low: 0, high: 100, grid: 0.5}"))
-    terminal.json("budget", "create", "customers")
+    terminal.json("privacy", "budget", "create", "customers")
     words = ("sum", "customers", "amount", "--epsilon", "0.0000001", "--request-id", "r1")
-    value = terminal.json("answer", *words)["answer"]["value"]
-    assert f"{value:,.2f}".rstrip("0").rstrip(".") in terminal("answer", *words).out.replace(".50", ".5")
+    value = terminal.json("privacy", "answer", *words)["answer"]["value"]
+    assert f"{value:,.2f}".rstrip("0").rstrip(".") in terminal("privacy", "answer", *words).out.replace(".50", ".5")
 
 
 def test_units_with_many_rows_are_asked_too(terminal: Terminal) -> None:
     """Where a person has many rows, the price is for all that count, and the sentence names the person."""
     protect(terminal, ("total: 9", "total: 9\n    unit: who\n    rows_per_unit: 3\n    adjacency: add-remove"))
-    terminal.json("budget", "create", "customers")
-    told = terminal.json("answer", "count", "customers", "--epsilon", "0.5")
+    terminal.json("privacy", "budget", "create", "customers")
+    told = terminal.json("privacy", "answer", "count", "customers", "--epsilon", "0.5")
     assert told["answer"]["noise"][0]["scale"] == "6"
     assert told["budget"]["sentence"].startswith("if all rows of one who were")
 
@@ -187,15 +196,17 @@ def test_how_a_value_is_read_depends_on_no_other(terminal: Terminal, other: str)
     """A code 007 is the text 007, and not the number 7, whatever stands in the row of somebody else."""
     (terminal.folder / "tablewatch.yaml").write_text(_CSV, encoding="utf-8")
     (terminal.folder / "people.csv").write_text(f"who,code\nann,007\nbob,{other}\n", encoding="utf-8")
-    terminal.json("budget", "create", "people")
-    told = terminal.json("answer", "histogram", "people", "--by", "code", "--epsilon", "500000")  # noise of nothing
+    terminal.json("privacy", "budget", "create", "people")
+    told = terminal.json(
+        "privacy", "answer", "histogram", "people", "--by", "code", "--epsilon", "500000"
+    )  # noise of nothing
     bobs = 1 if other == "008" else 2
     assert [group["value"] for group in told["answer"]["groups"]] == [1, *(int(bobs == cell) for cell in (1, 2))]
 
 
 def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
     """Of five processes that ask at once for 4 of 9 each, two are answered; the others are told that it is spent."""
-    words = [sys.executable, "-m", "monitor", "answer", "count", "customers", "--epsilon", "4"]
+    words = [sys.executable, "-m", "monitor", "privacy", "answer", "count", "customers", "--epsilon", "4"]
     paths = {**os.environ, "PYTHONPATH": str(_ROOT)}
     crowd = [
         subprocess.Popen(words, cwd=asked.folder, env=paths, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -204,14 +215,14 @@ def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
     said = [one.communicate() for one in crowd]
     assert sorted(one.returncode for one in crowd) == [0, 0, 1, 1, 1], said
     assert spent(asked) == "8"
-    assert len(asked.json("answer", "list", "customers")["answers"]) == 2
-    audit = asked.json("budget", "verify")
+    assert len(asked.json("privacy", "answer", "list", "customers")["answers"]) == 2
+    audit = asked.json("privacy", "budget", "verify")
     assert (audit["entries"], audit["flaws"]) == (2 + 2 + 2, [])  # budget and table; charges; answers
 
 
 def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
     """Each mean comes with its noisy count; where noise alone would give such a count, there is no number to quote."""
-    words = ("answer", "mean", "customers", "amount", "--by", "sex,born", "--epsilon", "0.1")
+    words = ("privacy", "answer", "mean", "customers", "amount", "--by", "sex,born", "--epsilon", "0.1")
     told = asked.json(*words, "--request-id", "r1")["answer"]
     least = told["withheld_below"]
     assert least == next(noise["within_95"] for noise in told["noise"] if noise["of"] == "count")
@@ -219,9 +230,21 @@ def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
     said = asked(*words, "--request-id", "r1").out
     assert "withheld" in said
     assert f"The mean of fewer than {least} rows is suppressed" in said
-    words = ("answer", "mean", "customers", "amount", "--where", "sex = F", "--epsilon", "0.1", "--request-id", "r2")
+    words = (
+        "privacy",
+        "answer",
+        "mean",
+        "customers",
+        "amount",
+        "--where",
+        "sex = F",
+        "--epsilon",
+        "0.1",
+        "--request-id",
+        "r2",
+    )
     told = asked.json(*words)["answer"]
     is_withheld = told["count"] < told["withheld_below"]  # one time in forty, noise counts enough of nobody
     assert (told["value"] is None) is is_withheld
     assert ("withheld" in asked(*words).out) is is_withheld
-    assert asked("answer", "list", "customers").code == 0
+    assert asked("privacy", "answer", "list", "customers").code == 0

@@ -102,10 +102,10 @@ def test_a_table_shows_its_contracts_and_the_report_its_week(promised: Terminal)
     (contract,) = promised.json("table", "show", "orders")["contracts"]
     assert (contract["contract"], contract["levels"][0]["verdict"]) == ("board", "broken")
     assert "missed by 1 h 30 min" in promised("table", "show", "orders").out
-    report = promised("report", "weekly", "--week", "2026-W47", "--format", "json").json
+    report = promised("report", "--period", "2026-W47", "--format", "json").json
     assert report["contracts"][0]["levels"][0]["missed_by"] == 1.5
     for locale, words in (("en", "broken: missed by 1 h 30 min"), ("ja", "未達")):
-        shown = promised("report", "weekly", "--week", "2026-W47", "--format", "markdown", "--locale", locale)
+        shown = promised("report", "--period", "2026-W47", "--format", "markdown", "--locale", locale)
         assert words in shown.out
 
 
@@ -200,10 +200,8 @@ def test_an_error_budget_is_shown_on_every_surface(terminal: Terminal) -> None:
         assert (contract["error_budget"]["verdict"], contract["error_budget"]["used_up_in_h"]) == ("broken", 0.0)
         assert contract["error_budget"]["left_h"] == 2.0 - 4.0
         assert "It is used up already." in terminal("table", "show", "orders").out
-        assert (
-            "It is used up already." in terminal("report", "weekly", "--week", "2026-W53", "--format", "markdown").out
-        )
-        page = terminal("report", "weekly", "--week", "2026-W53", "--format", "html", "--locale", "ja").out
+        assert "It is used up already." in terminal("report", "--period", "2026-W53", "--format", "markdown").out
+        page = terminal("report", "--period", "2026-W53", "--format", "html", "--locale", "ja").out
     assert "すでに使い切っています。" in page
 
 
@@ -232,7 +230,7 @@ def test_what_is_promised_by_tier_and_domain_is_judged_like_a_contract(terminal:
         value = _shown(terminal, "--from", NOW.isoformat(), code=1)
         text = terminal("contract", "show", "slo:orders", "--from", NOW.isoformat()).out
         sheet = terminal.json("table", "show", "orders")["contracts"]
-        report = terminal("report", "weekly", "--week", "2026-W47", "--format", "markdown").out
+        report = terminal("report", "--period", "2026-W47", "--format", "markdown").out
     board, orders, refunds, totals = value["contracts"]
     assert [line["contract"] for line in sheet] == ["board", "slo:orders"]
     names = ("board", "slo:orders", "slo:refunds", "slo:totals")

@@ -1,4 +1,4 @@
-"""`tablewatch disclosure compare`: the paper's 14 counts give the corrected tables; so do counts of one's own."""
+"""`privacy disclosure compare`: the paper's 14 counts give the corrected tables; so do counts of one's own."""
 
 import json
 import sqlite3
@@ -39,7 +39,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = run(["disclosure", "compare", *words], Invocation())
+    code = run(["privacy", "disclosure", "compare", *words], Invocation())
     said = capsys.readouterr()
     return code, said.out
 

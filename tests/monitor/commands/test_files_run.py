@@ -44,7 +44,7 @@ _MOST_FILES = {
     "incident list": 52,
     "check orders": 86,
     "run --once": 121,
-    "report weekly": 129,
+    "report": 129,
     "release export survey --remedy suppress --out survey.csv": 128,
 }
 

@@ -75,7 +75,7 @@ WITHOUT_FIGURES = (
     "alert log",
     "silence list",
     "silence add --table orders --for 1h --reason planned",
-    "budget show",
+    "privacy budget show",
     "config show",
     "incident ack 1",
     "incident assign 1 desk",

@@ -1,4 +1,4 @@
-"""`tablewatch local`: reports are made where a value is known, and only counted; files of them are read again."""
+"""`privacy local`: reports are made where a value is known, and only counted; files of them are read again."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def fixed_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = run(["local", *words], Invocation())
+    code = run(["privacy", "local", *words], Invocation())
     said = capsys.readouterr()
     return code, said.out
 
@@ -210,7 +210,9 @@ def test_reports_of_a_file_carry_no_order_of_its_values(
     words = ("--values", "values.txt", "--domain", "+,=1", "--epsilon", "9", "--oracle", "GRR", "--force")
     firsts = []
     for more, named in (((), []), (("--keep-order",), ["row-order"])):
-        assert run(["local", "perturb", *words, "--out", "r.csv", *more, "--format", "json"], Invocation()) == 0
+        assert (
+            run(["privacy", "local", "perturb", *words, "--out", "r.csv", *more, "--format", "json"], Invocation()) == 0
+        )
         assert json.loads(capsys.readouterr().out)["not_protected"] == named
         reports = Path("r.csv").read_text(encoding="utf-8").split()
         assert sorted(set(reports)) == ["'+", "'=1"]

@@ -16,8 +16,8 @@ _OTHERS = """
   warehouse: {url: "duckdb:///warehouse.duckdb"}
 """
 PAGES: Sequence[Sequence[str]] = (
-    ("report", "weekly", "--format", "html", "--out"),
-    ("report", "weekly", "--format", "json", "--out"),
+    ("report", "--format", "html", "--out"),
+    ("report", "--format", "json", "--out"),
     ("config", "schema", "--write"),
     ("export", "gx", "--table", "orders", "--out"),
 )
@@ -88,7 +88,7 @@ def test_a_report_with_a_link_to_it_is_refused_too(busy: Terminal, name: str) ->
     Path("hard.html").hardlink_to(name)
     before = _state(busy.folder)
     for out in ("soft.html", "hard.html"):
-        assert busy("report", "weekly", "--out", out, "--force").code == 2
+        assert busy("report", "--out", out, "--force").code == 2
     assert _state(busy.folder) == before
 
 
@@ -110,7 +110,7 @@ def test_a_broken_configuration_is_protected_too(busy: Terminal) -> None:
     Path("tablewatch.yaml").write_text("version: [")
     for out in ("tablewatch.yaml", "store.db", "store.db.lock"):
         assert busy("config", "schema", "--write", out, "--force").code == 2
-        words = ("local", "perturb", "yes", "--domain", "yes,no", "--epsilon", "1")
+        words = ("privacy", "local", "perturb", "yes", "--domain", "yes,no", "--epsilon", "1")
         assert busy(*words, "--out", out, "--force").code == 2
 
 
@@ -139,7 +139,7 @@ def test_what_local_perturb_reads_is_not_its_output(busy: Terminal) -> None:
     """The file of values, and that of the domain, stay."""
     Path("values.jsonl").write_text("yes\nno\n")
     Path("domain.csv").write_text("yes\nno\n")
-    words = ("local", "perturb", "--values", "values.jsonl", "--domain-file", "domain.csv", "--epsilon", "1")
+    words = ("privacy", "local", "perturb", "--values", "values.jsonl", "--domain-file", "domain.csv", "--epsilon", "1")
     for out in ("values.jsonl", "domain.csv"):
         said = busy(*words, "--out", out, "--force")
         assert (said.code, Path(out).read_text()) == (2, "yes\nno\n")
@@ -152,7 +152,7 @@ def test_remedies_do_not_write_where_a_source_reads(busy: Terminal) -> None:
     Path("h").mkdir()
     Path("h/age.csv").write_text("20;20-29\n21;20-29\n22;20-29\n")
     for out in ("lake/a.csv", "lake/new.csv", "h/age.csv", "h/new.csv", "people.csv"):
-        words = ("remedy", "generalise", "people.csv", out, "-q", "age", "--hierarchies", "h", "--force")
+        words = ("privacy", "remedy", "generalise", "people.csv", out, "-q", "age", "--hierarchies", "h", "--force")
         before = _state(busy.folder)
         assert busy(*words).code == 2, out
         assert _state(busy.folder) == before
@@ -182,7 +182,7 @@ cp ../tablewatch.yaml ../shop.sqlite .
 for name in report.html schema.json suite.json; do echo previous > $name; done
 dd if=/dev/zero of=fill bs=1k count=400 2> /dev/null || true
 run() { code=0; "$2" -m monitor "${@:3}" 2>&1 || code=$?; echo "LEFT $code"; }
-run - "$2" report weekly --out report.html --force
+run - "$2" report --out report.html --force
 run - "$2" config schema --write schema.json --force
 run - "$2" export gx --table orders --out suite.json --force
 run - "$2" backup copy.db

@@ -85,8 +85,8 @@ def test_the_weekly_report_shows_promises(terminal: Terminal) -> None:
     terminal.configure(**{old: new})
     terminal("check", "orders")
     with terminal.at(NOW + 100 * DAY):
-        text = terminal("report", "weekly", "--format", "markdown").out
-        (promise,) = terminal("report", "weekly", "--format", "json").json["coverage"]["promises"]
+        text = terminal("report", "--format", "markdown").out
+        (promise,) = terminal("report", "--format", "json").json["coverage"]["promises"]
     assert "False alarms of orders.today: promised 1 per 90d, seen at most 0." in text
     assert (promise["check_id"], promise["promised"], promise["seen"]) == ("orders.today", "1 per 90d", 0.0)
 

@@ -119,7 +119,7 @@ def test_remedies_are_compared_on_a_page(survey: Terminal) -> None:
     assert said.code == 0, said.err
     assert "RECOMMENDED" in said.out
     assert "next: tablewatch release approve survey --remedy generalise --by WHO --note WHY" in said.out
-    assert "reproduce: tablewatch remedy generalise" in said.out
+    assert "reproduce: tablewatch privacy remedy generalise" in said.out
     page = (survey.folder / "remedies.html").read_text(encoding="utf-8")
     assert '<html lang="ja">' in page
     assert 'href="#way-1"' in page
@@ -132,4 +132,4 @@ def test_commands_are_printed_as_they_are_typed_here(survey: Terminal, monkeypat
     monkeypatch.chdir(survey.folder / "else where")
     said = survey("-c", "../tablewatch.yaml", "release", "compare", "survey", "--sample", "50")
     assert "next: tablewatch -c ../tablewatch.yaml release approve survey" in said.out
-    assert "reproduce: tablewatch -c ../tablewatch.yaml remedy" in said.out
+    assert "reproduce: tablewatch -c ../tablewatch.yaml privacy remedy" in said.out

@@ -1,4 +1,4 @@
-"""`tablewatch remedy`: a file is treated, written, read again and proved; or nothing is left behind."""
+"""`tablewatch privacy remedy`: a file is treated, written, read again and proved; or nothing is left behind."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _remedy(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = run(["remedy", "microaggregate", *words], Invocation())
+    code = run(["privacy", "remedy", "microaggregate", *words], Invocation())
     said = capsys.readouterr()
     return code, said.out, said.err
 
@@ -163,7 +163,7 @@ def test_both_zeros_are_one_value_to_a_hierarchy(search: str, here: Path) -> Non
     frame.to_parquet(here / "zeros.parquet")
     hierarchies = ("--hierarchy", "rate=flat", "--hierarchy", "zip=flat")
     words = ("generalise", "zeros.parquet", "safe.csv", "-q", "rate,zip", "--k", "2", "--search", search)
-    assert run(["remedy", *words, *hierarchies], Invocation()) == 0
+    assert run(["privacy", "remedy", *words, *hierarchies], Invocation()) == 0
     assert "-0" not in (here / "safe.csv").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""`tablewatch remedy generalise`: a table is recoded, written, read again and proved; or nothing is left behind."""
+"""`privacy remedy generalise`: a table is recoded, written, read again and proved; or nothing is left behind."""
 
 import json
 import re
@@ -70,7 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = run(["remedy", "generalise", *words], Invocation())
+    code = run(["privacy", "remedy", "generalise", *words], Invocation())
     return code, capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""`tablewatch remedy microaggregate --memory`: a file larger than memory is treated, written and proved."""
+"""`tablewatch privacy remedy microaggregate --memory`: a file larger than memory is treated, written and proved."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _remedy(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
-    code = run(["remedy", "microaggregate", *words, "--format", "json"], Invocation())
+    code = run(["privacy", "remedy", "microaggregate", *words, "--format", "json"], Invocation())
     out = capsys.readouterr().out
     assert "secret" not in out
     return code, json.loads(out)

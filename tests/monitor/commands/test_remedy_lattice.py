@@ -1,4 +1,4 @@
-"""`tablewatch remedy lattice`: what levels there are to choose from; nothing is written."""
+"""`tablewatch privacy remedy lattice`: what levels there are to choose from; nothing is written."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert run(["remedy", "lattice", *words], Invocation()) == 0
+    assert run(["privacy", "remedy", "lattice", *words], Invocation()) == 0
     assert [path.name for path in Path().iterdir()] == ["people.csv"]
     return capsys.readouterr().out
 
@@ -78,7 +78,7 @@ def test_the_best_comes_first(by: str, capsys: pytest.CaptureFixture[str]) -> No
     figures = [key(one["utilities"]) for one in value["listed"]]
     assert all(first <= second for first, second in pairwise(figures))
     words = ("people.csv", "safe.csv", *COLUMNS, *HIERARCHIES, "--k", "4", "--by", by, "--format", "json")
-    assert run(["remedy", "generalise", *words], Invocation()) == 0
+    assert run(["privacy", "remedy", "generalise", *words], Invocation()) == 0
     chosen = json.loads(capsys.readouterr().out)["bill"]["figures"]["utilities"]
     assert key(chosen) == pytest.approx(figures[0])
 
@@ -101,7 +101,10 @@ def test_a_table_of_which_nothing_holds(capsys: pytest.CaptureFixture[str]) -> N
     pd.DataFrame({"age": range(4)}).to_csv("people.csv", index=False)
     Path("age.yaml").write_text("{type: intervals, widths: [2], root: null}", encoding="utf-8")
     assert (
-        run(["remedy", "lattice", "people.csv", "-q", "age", "--hierarchy", "age=age.yaml", "--k", "3"], Invocation())
+        run(
+            ["privacy", "remedy", "lattice", "people.csv", "-q", "age", "--hierarchy", "age=age.yaml", "--k", "3"],
+            Invocation(),
+        )
         == 0
     )
     assert capsys.readouterr().out.startswith("0 of 2 combinations of levels meet the limits")

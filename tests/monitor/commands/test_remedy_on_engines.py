@@ -148,7 +148,7 @@ def _file(rows: Rows) -> str:
 
 
 def _value(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
-    code = run(["remedy", *words, "--format", "json"], Invocation())
+    code = run(["privacy", "remedy", *words, "--format", "json"], Invocation())
     out = capsys.readouterr().out
     assert code == 0, out
     return json.loads(out)
@@ -238,6 +238,6 @@ def test_what_postgresql_alone_has(postgres_url: str, capsys: pytest.CaptureFixt
             _value(words[0], "people", f"{words[0]}.{end}", *words[1:], capsys=capsys)
         (texts,) = zip(*duckdb.sql(f"SELECT u::TEXT FROM 'suppress.{end}'").fetchall(), strict=True)
         assert len({UUID(text) for text in texts}) == 9
-    assert run(["remedy", "suppress", "people", "j.csv", "-q", "j", "--format", "json"], Invocation()) == 2
+    assert run(["privacy", "remedy", "suppress", "people", "j.csv", "-q", "j", "--format", "json"], Invocation()) == 2
     assert "json has no =" in json.loads(capsys.readouterr().out)["error"]
     _gone(postgres_url)

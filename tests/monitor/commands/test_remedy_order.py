@@ -48,7 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = run(["remedy", *words], Invocation())
+    code = run(["privacy", "remedy", *words], Invocation())
     return code, capsys.readouterr().out
 
 

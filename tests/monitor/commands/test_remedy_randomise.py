@@ -1,4 +1,4 @@
-"""`tablewatch remedy randomise`: over declared domains, written, read again, and proved by its mechanism."""
+"""`tablewatch privacy remedy randomise`: over declared domains, written, read again, and proved by its mechanism."""
 
 import json
 import sqlite3
@@ -50,7 +50,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = run(["remedy", "randomise", *words], Invocation())
+    code = run(["privacy", "remedy", "randomise", *words], Invocation())
     said = capsys.readouterr()
     assert "secret" not in said.out + said.err
     return code, said.out

@@ -1,4 +1,4 @@
-"""`tablewatch remedy reconstruct`: counts before a table was randomised, from the table and its mechanism's record."""
+"""`privacy remedy reconstruct`: counts before a table was randomised, from the table and its mechanism's record."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = run(["remedy", *words], Invocation())
+    code = run(["privacy", "remedy", *words], Invocation())
     return code, capsys.readouterr().out
 
 

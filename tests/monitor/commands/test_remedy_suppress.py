@@ -1,4 +1,4 @@
-"""`tablewatch remedy suppress` and `code`: small remedies, written and proved as the large ones."""
+"""`tablewatch privacy remedy suppress` and `code`: small remedies, written and proved as the large ones."""
 
 import json
 import sqlite3
@@ -26,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = run(["remedy", *words], Invocation())
+    code = run(["privacy", "remedy", *words], Invocation())
     return code, capsys.readouterr().out
 
 

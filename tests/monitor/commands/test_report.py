@@ -37,7 +37,7 @@ def here(tmp_path, monkeypatch):
 
 def weekly(capsys, *words):
     """Run the command and give its code and what it wrote."""
-    code = run(["report", "weekly", *words], Invocation())
+    code = run(["report", *words], Invocation())
     return code, capsys.readouterr()
 
 
@@ -162,19 +162,19 @@ def test_without_a_browser_it_says_what_to_install(capsys, here, monkeypatch):
 def test_the_first_report_of_a_young_store_names_the_current_week(terminal: Terminal) -> None:
     """A week before the first check is empty: the command says why, and how to see what was found since."""
     assert terminal("check").code == 0
-    empty = terminal("report", "weekly", "--format", "json")
+    empty = terminal("report", "--format", "json")
     assert empty.err == (
-        "note: the first check ran after week 2026-W46; '--week current' reports what was found since\n"
+        "note: the first check ran after week 2026-W46; '--period current-week' reports what was found since\n"
     )
-    current = terminal("report", "weekly", "--week", "current", "--format", "json")
+    current = terminal("report", "--period", "current-week", "--format", "json")
     assert (current.err, current.json["week"]) == ("", "2026-W47")
-    assert terminal("report", "monthly", "--month", "current", "--format", "json").json["month"] == "2026-11"
-    assert "'--quarter current'" in terminal("report", "quarterly").err
+    assert terminal("report", "--period", "current-month", "--format", "json").json["month"] == "2026-11"
+    assert "'--period current-quarter'" in terminal("report", "--period", "quarterly").err
 
 
 def test_json(capsys):
     """With --format json standard output holds one JSON value, for the week and in the language asked for."""
-    code, said = weekly(capsys, "--format", "json", "--week", "2026-W01", "--locale", "en")
+    code, said = weekly(capsys, "--format", "json", "--period", "2026-W01", "--locale", "en")
     value = json.loads(said.out)
     assert code == 0
     assert (value["schema"], value["week"], value["locale"]) == ("tablewatch.weekly/2", "2026-W01", "en")
@@ -185,24 +185,24 @@ def test_json(capsys):
 
 def test_json_before_the_command(capsys):
     """The format may also stand before the command, as for every command."""
-    assert run(["--format", "json", "report", "weekly"], Invocation()) == 0
+    assert run(["--format", "json", "report"], Invocation()) == 0
     assert json.loads(capsys.readouterr().out)["week"] == last_week()
 
 
 @pytest.mark.parametrize(
     ("week", "said"),
     [
-        ("2026-46", "write year and ISO week such as 2026-W46"),
+        ("2026-46", "the months of a year are 1 to 12"),
         ("2025-W53", "the weeks of 2025 are 01 to 52"),
         ("2999-W01", "has not started"),
     ],
 )
 def test_week_refused(capsys, week, said):
     """A week that cannot be read, does not exist or has not started is refused with what to write."""
-    code, shown = weekly(capsys, "--week", week, "--format", "json")
+    code, shown = weekly(capsys, "--period", week, "--format", "json")
     assert code == 2
     (error,) = json.loads(shown.out)["errors"]
-    assert error["code"] == "report.week"
+    assert error["code"] == "report.period"
     assert said in error["message"]
 
 
@@ -227,7 +227,7 @@ def test_a_domain_an_owner_or_a_product_is_reported_alone(capsys, here, kind, ke
     (here / "tablewatch.yaml").write_text(SCOPED, encoding="utf-8")
     shown = title.replace("<", "&lt;").replace(">", "&gt;")
     for frequency in ("weekly", "monthly", "quarterly"):
-        words = ["report", frequency, f"--{kind}", key, "--format"]
+        words = ["report", "--period", frequency, f"--{kind}", key, "--format"]
         assert run([*words, "json"], Invocation()) == 0
         value = json.loads(capsys.readouterr().out)
         scopes = {"domain": None, "owner": None, "product": None, kind: {"key": key, "title": title}}
@@ -275,58 +275,60 @@ def test_a_report_of_everything_has_no_scope(capsys, here):
 def test_present_week(capsys):
     """The present week can be asked for, and says that it is not over."""
     present = str(Week.containing(SystemClock().now(), "Asia/Tokyo"))
-    code, said = weekly(capsys, "--week", present, "--locale", "en")
+    code, said = weekly(capsys, "--period", present, "--locale", "en")
     assert code == 0
     assert "week in progress" in said.out
 
 
 @pytest.mark.parametrize(
-    ("words", "schema", "english", "japanese"),
+    ("period", "unit", "schema", "english", "japanese"),
     [
         (
-            ["monthly", "--month", "2026-02"],
+            "2026-02",
+            "month",
             "tablewatch.monthly/2",
             "Data downtime in February 2026",
             "データダウンタイム 2026年2月",
         ),
         (
-            ["quarterly", "--quarter", "2026-Q1"],
+            "2026-Q1",
+            "quarter",
             "tablewatch.quarterly/2",
             "Data downtime in quarter 1 of 2026",
             "データダウンタイム 2026年 第1四半期",
         ),
     ],
 )
-def test_months_and_quarters(capsys, words, schema, english, japanese):
+def test_months_and_quarters(capsys, period, unit, schema, english, japanese):
     """A month and a quarter have the same report, with their own words and keys, in both languages and each format."""
     for locale, title in (("en", english), ("ja", japanese)):
-        assert run(["report", *words, "--locale", locale], Invocation()) == 0
+        assert run(["report", "--period", period, "--locale", locale], Invocation()) == 0
         page = capsys.readouterr().out
         assert f"<h1>{title}</h1>" in page
-        assert run(["report", *words, "--locale", locale, "--format", "markdown"], Invocation()) == 0
+        assert run(["report", "--period", period, "--locale", locale, "--format", "markdown"], Invocation()) == 0
         text = capsys.readouterr().out
         assert text.startswith(f"# {title}\n")
         for problem in ("week ", "Week ", "今週", "先週"):
             assert problem not in (page + text).replace("Week from", "").replace("By week", "").replace("per week", "")
-    assert run(["report", *words, "--format", "json"], Invocation()) == 0
+    assert run(["report", "--period", period, "--format", "json"], Invocation()) == 0
     value = json.loads(capsys.readouterr().out)
-    unit = words[1].removeprefix("--")
-    assert (value["schema"], value[unit]) == (schema, words[2])
+    assert (value["schema"], value[unit]) == (schema, period)
     assert set(value["figures"]) == {f"this_{unit}", f"last_{unit}", f"median_4_{unit}s"}
-    assert value["trend"][-1][unit] == words[2]
+    assert value["trend"][-1][unit] == period
     assert value["by_week"][0]["date"] in ("2026-01-01", "2026-02-01")
 
 
 def test_months_and_quarters_refused(capsys):
-    """A month that has not started, and what is none, are refused under the name of their option."""
-    for words, text in (
-        (["monthly", "--month", "2999-01"], "month 2999-01 has not started; the current month is"),
-        (["monthly", "--month", "2026-Q1"], "write year and month such as 2026-11"),
-        (["quarterly", "--quarter", "2026-Q7"], "the quarters of a year are 1 to 4"),
+    """A month that has not started, and a text that is no period, are refused with what to write."""
+    for period, text in (
+        ("2999-01", "month 2999-01 has not started; the current month is"),
+        ("yearly", "write year and ISO week such as 2026-W46, year and month such as 2026-11"),
+        ("2026-13", "the months of a year are 1 to 12"),
+        ("2026-Q7", "the quarters of a year are 1 to 4"),
     ):
-        assert run(["report", *words, "--format", "json"], Invocation()) == 2
+        assert run(["report", "--period", period, "--format", "json"], Invocation()) == 2
         (error,) = json.loads(capsys.readouterr().out)["errors"]
-        assert error["code"] == f"report.{words[1].removeprefix('--')}"
+        assert error["code"] == "report.period"
         assert text in error["message"]
 
 
@@ -347,7 +349,7 @@ def test_language_refused(capsys):
 def test_each_monday_of_a_month_has_its_date_in_the_timeline(terminal: Terminal) -> None:
     """The last week too, where the month cuts off a day of it."""
     terminal("incident", "open", "--table", "orders", "--title", "late", "--occurred", "2026-10-14T10:10+09:00")
-    page = terminal("report", "monthly", "--month", "2026-10", "--format", "html").out
+    page = terminal("report", "--period", "2026-10", "--format", "html").out
     weeks = page.split('<svg class="weekdays"')[1].split("</svg>")[0]
     assert re.findall(r">(Oct \d+)<", weeks) == ["Oct 5", "Oct 12", "Oct 19", "Oct 26"]
 
@@ -356,18 +358,20 @@ def test_each_monday_of_a_month_has_its_date_in_the_timeline(terminal: Terminal)
 @pytest.mark.parametrize(
     ("period", "length"),
     [
-        (("weekly", "--week", "2026-W47"), 114),
-        (("monthly", "--month", "2026-11"), 474),
-        (("quarterly", "--quarter", "2026-Q4"), 1218),
+        ("2026-W47", 114),
+        ("2026-11", 474),
+        ("2026-Q4", 1218),
     ],
 )
 def test_time_before_the_first_check_is_hatched(terminal: Terminal, period, length, language, words) -> None:
     """In the timeline of each period, up to the first run, in both languages; the coverage counts what came after."""
     terminal("check")
     terminal("incident", "open", "--table", "orders", "--title", "late", "--occurred", "2026-11-17T10:10+09:00")
-    page = terminal("report", *period, "--format", "html", "--locale", language).out.replace("\N{NO-BREAK SPACE}", " ")
+    page = terminal("report", "--period", period, "--format", "html", "--locale", language).out.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     unit = {"en": "h", "ja": "時間"}[language]
     assert re.search(rf"<desc [^>]*>{words}: {length:,} ?{unit}</desc>", page)
     assert len(re.findall(rf'<title>{words}: [^<]*</title><rect [^>]*fill="url\(#unobserved\)"', page)) == 1
-    coverage = json.loads(terminal("report", *period, "--format", "json").out)["coverage"]
+    coverage = json.loads(terminal("report", "--period", period, "--format", "json").out)["coverage"]
     assert coverage["unobserved_h"] == 0

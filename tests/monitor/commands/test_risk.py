@@ -1,4 +1,4 @@
-"""`tablewatch risk`: of a file without any configuration, and of configured tables."""
+"""`tablewatch privacy risk`: of a file without any configuration, and of configured tables."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _risk(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = run(["risk", *words], Invocation())
+    code = run(["privacy", "risk", *words], Invocation())
     said = capsys.readouterr()
     return code, said.out, said.err
 
@@ -420,7 +420,7 @@ def test_a_release_is_remembered_and_compared(here: Path, capsys: pytest.Capture
             "age,sex\n1,m\n",
             ("--sensitive", "sx"),
             "column 'sx' not found; did you mean 'sex'?",
-            "risk suggest p.csv",
+            "privacy risk suggest p.csv",
         ),
     ],
 )
@@ -429,19 +429,19 @@ def test_what_is_no_table_says_what_is_wrong_and_what_to_do(
 ) -> None:
     """An empty file, a file of another kind and a missing column are wrong usage, each with what to do."""
     (terminal.folder / name).write_text(content, encoding="utf-8")
-    (error,) = terminal.refused("risk", name, "--quasi-identifiers", "age", *words)
+    (error,) = terminal.refused("privacy", "risk", name, "--quasi-identifiers", "age", *words)
     assert message in error["message"]
     assert hint in error["hint"]
 
 
 _ON_ONE_FILE: Final = (
-    ("risk", "table", "FILE", "-q", "a"),
-    ("risk", "suggest", "FILE"),
-    ("risk", "subsets", "FILE", "-q", "a"),
-    ("risk", "linkage", "FILE", "FILE", "--on", "a"),
-    ("remedy", "generalise", "FILE", "out.csv", "-q", "a", "--hierarchy", "a=5"),
-    ("remedy", "microaggregate", "FILE", "out.csv", "--columns", "a", "--k", "2"),
-    ("remedy", "code", "FILE", "out.csv", "--top", "a=5"),
+    ("privacy", "risk", "table", "FILE", "-q", "a"),
+    ("privacy", "risk", "suggest", "FILE"),
+    ("privacy", "risk", "subsets", "FILE", "-q", "a"),
+    ("privacy", "risk", "linkage", "FILE", "FILE", "--on", "a"),
+    ("privacy", "remedy", "generalise", "FILE", "out.csv", "-q", "a", "--hierarchy", "a=5"),
+    ("privacy", "remedy", "microaggregate", "FILE", "out.csv", "--columns", "a", "--k", "2"),
+    ("privacy", "remedy", "code", "FILE", "out.csv", "--top", "a=5"),
 )
 
 
@@ -470,6 +470,18 @@ def test_a_model_that_settles_nothing_hides_no_risk(terminal: Terminal) -> None:
     """A population model that cannot be fitted is told beside what was measured, and does not take its place."""
     rows = "".join(f"{number},{number}\n" for number in range(8))
     (terminal.folder / "unique.csv").write_text("age,zip\n" + rows, encoding="utf-8")
-    words = ("risk", "unique.csv", "-q", "age,zip", "--k", "2", "--sampling-fraction", "0.1", "--format", "json")
+    words = (
+        "privacy",
+        "risk",
+        "unique.csv",
+        "-q",
+        "age,zip",
+        "--k",
+        "2",
+        "--sampling-fraction",
+        "0.1",
+        "--format",
+        "json",
+    )
     left = terminal(*words)
     assert (left.code, '"status": "fail"' in left.out) == (1, True)

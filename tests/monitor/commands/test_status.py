@@ -268,7 +268,7 @@ def test_standing_statistics_are_listed(terminal: Terminal) -> None:
         file.write(BUDGETS)
     (before,) = terminal.json("status")["statistics"]
     assert (before["state"], before["answers_left"], before["last_slot"]) == ("no-budget", None, None)
-    assert terminal("budget", "create", "orders").code == 0
+    assert terminal("privacy", "budget", "create", "orders").code == 0
     (waits,) = terminal.json("status")["statistics"]
     assert waits == {
         "table": "orders",

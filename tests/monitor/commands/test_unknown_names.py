@@ -16,24 +16,24 @@ UNTIL = ("--for", "4h", "--reason", "x")
 ARGUMENTS = [
     (("alert", "test", "hok"), "channel 'hok'", "did you mean 'hook'?"),
     (("alert", "enable", "mail"), "channel 'mail'", "known: hook; channels are declared under 'alerts.channels'"),
-    (("answer", "list", "order"), "budget of table 'order'", "did you mean 'orders'?"),
-    (("budget", "show", "order"), "budget of table 'order'", "did you mean 'orders'?"),
+    (("privacy", "answer", "list", "order"), "budget of table 'order'", "did you mean 'orders'?"),
+    (("privacy", "budget", "show", "order"), "budget of table 'order'", "did you mean 'orders'?"),
     (("contract", "show", "bord"), "contract 'bord'", "did you mean 'board'?"),
     (("contract", "show", "x"), "contract 'x'", "known: board; see 'tablewatch contract show'"),
     (("export", "contract", "x"), "table 'x'", "known: orders, refunds, totals; see 'tablewatch table list'"),
     (("product", "show", "sales-pak"), "product 'sales-pak'", "did you mean 'sales-pack'?"),
     (("release", "assess", "x"), "release 'x'", "known: extract; releases are declared under 'releases'"),
     (("release", "record", "extrakt"), "release 'extrakt'", "did you mean 'extract'?"),
-    (("risk", "remember", "order", "--as", "x"), "table 'order'", "did you mean 'orders'?"),
+    (("privacy", "risk", "remember", "order", "--as", "x"), "table 'order'", "did you mean 'orders'?"),
     (("table", "show", "order"), "table 'order'", "did you mean 'orders'?"),
 ]
 OPTIONS = [
     (("alert", "route", "--table", "order"), "table 'order'", "did you mean 'orders'?"),
     (("incident", "list", "--table", "order"), "table 'order'", "did you mean 'orders'?"),
     (("incident", "list", "--owner", "dek"), "owner 'dek'", "did you mean 'desk'?"),
-    (("report", "weekly", "--domain", "x"), "domain 'x'", "known: sales; domains are declared under 'domains'"),
+    (("report", "--domain", "x"), "domain 'x'", "known: sales; domains are declared under 'domains'"),
     (("silence", "add", "--domain", "sale", *UNTIL), "domain 'sale'", "did you mean 'sales'?"),
-    (("web", "login-link", "--as", "mia", "--owner", "crw"), "owner 'crw'", "did you mean 'crew'?"),
+    (("account", "login-link", "--as", "mia", "--owner", "crw"), "owner 'crw'", "did you mean 'crew'?"),
 ]
 
 

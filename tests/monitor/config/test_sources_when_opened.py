@@ -24,7 +24,7 @@ tables:
   - {name: kept, source: key, checks: [{type: volume, min: 1}]}
   - {name: here, source: near, checks: [{type: volume, min: 1}]}
 """
-READING = ("config check", "incident list", "downtime", "table list", "alert log", "status", "report weekly")
+READING = ("config check", "incident list", "downtime", "table list", "alert log", "status", "report")
 
 
 @pytest.fixture(autouse=True)

@@ -50,13 +50,13 @@ READING = (
     "downtime",
     "table list",
     "status",
-    "report weekly",
+    "report",
     "alert log",
     "silence list",
     "event remove 1",
-    "web user list",
-    "web user add mia --no-password",
-    "web login-link --as mia",
+    "account user list",
+    "account user add mia --no-password",
+    "account login-link --as mia",
 )
 
 

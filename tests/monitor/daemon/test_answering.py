@@ -27,7 +27,7 @@ def place(tmp_path):
     """Return a folder with a table that is asked every second, and its budget."""
     place = Place(tmp_path)
     place.configure(_TABLE, more=_BUDGET.format(total=1, schedule="every 1s"))
-    assert place.command("budget", "create", "orders").returncode == 0
+    assert place.command("privacy", "budget", "create", "orders").returncode == 0
     return place
 
 
@@ -45,7 +45,7 @@ def test_a_daemon_that_is_killed_again_and_again_answers_no_slot_twice(place):
         table, name, slot = request.split("/")
         assert (table, name) == ("orders", "by-customer")
         assert datetime.fromisoformat(slot).microsecond == 0
-    assert place.command("budget", "verify").returncode == 0
+    assert place.command("privacy", "budget", "verify").returncode == 0
 
 
 def test_its_answers_are_listed(place):
@@ -70,7 +70,9 @@ def test_once_answers_what_is_due(place):
     assert away.returncode == 3
     assert "statistics: 0 answered, 1 not" in away.stdout
     hidden.rename(place.folder / "shop.sqlite")
-    assert place.command("budget", "change", "orders", "--total", "0.001", "--reason", "a test").returncode == 0
+    assert (
+        place.command("privacy", "budget", "change", "orders", "--total", "0.001", "--reason", "a test").returncode == 0
+    )
     spent = place.command("run", "--once")
     assert spent.returncode == 0
     assert "less is left than" in spent.stderr

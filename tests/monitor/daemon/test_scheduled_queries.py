@@ -105,7 +105,7 @@ def test_without_a_budget_in_the_ledger_nothing_is_asked(tmp_path):
     plant.declare()
     plant.go(plant.work(), 3)
     (told,) = plant.happened
-    assert "create one with 'tablewatch budget create orders'" in told.why
+    assert "create one with 'tablewatch privacy budget create orders'" in told.why
     assert plant.pool.jobs == []
     plant.create()
     plant.go(plant.work())

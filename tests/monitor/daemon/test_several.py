@@ -126,7 +126,7 @@ def test_daemons_that_share_a_store_answer_each_slot_of_a_statistic_once(tmp_pat
     """Whoever claims a slot: it has one answer, and at most two charges though a daemon is killed amid it."""
     place = SharedPlace(tmp_path, postgres_url, 9)
     place.configure("  - {name: orders, source: shop}\n", more=_BUDGET)
-    assert place.command("budget", "create", "orders").returncode == 0
+    assert place.command("privacy", "budget", "create", "orders").returncode == 0
     answers = "SELECT count(*) FROM ledger_entry WHERE kind = 'answered'"
     with place.daemon() as one, place.daemon() as two, place.daemon() as three:
         until(lambda: place.number("SELECT count(*) FROM daemon") == 3, "three daemons")
@@ -140,7 +140,7 @@ def test_daemons_that_share_a_store_answer_each_slot_of_a_statistic_once(tmp_pat
     assert set(given.values()) == {1}
     assert set(charged.values()) <= {1, 2}
     assert given.keys() <= charged.keys()
-    assert place.command("budget", "verify").returncode == 0
+    assert place.command("privacy", "budget", "verify").returncode == 0
 
 
 def _told(messages, reason):

@@ -242,7 +242,7 @@ def comparison(name: str = "mondrian") -> ReleaseComparison:
             name,
             seconds=1.5,
             lost={name: 10.0},
-            command=f"tablewatch remedy {name}",
+            command=f"tablewatch privacy remedy {name}",
             changes={name: {"failure": None, "change": change}},
         ),
         tried("code", NOT_TRIED, why="no column", reached={}, lost={}),
@@ -292,7 +292,7 @@ def test_ways_stand_side_by_side():
         "mondrian: 7",
         "2 mondrian mondrian mondrian 1.6% infinite 1",
         "query failed: mondrian",
-        "tablewatch remedy mondrian",
+        "tablewatch privacy remedy mondrian",
         "--remedy mondrian --by WHO",
         "within the limit of 20%",
     ):

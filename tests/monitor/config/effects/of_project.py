@@ -23,7 +23,7 @@ SHEET: Final = command(IMPORT, ("table", "show", "orders"))
 DOWNTIME: Final = command(
     IMPORT, ("downtime", "--from", "2026-11-16T00:00Z", "--to", "2026-11-23T00:00Z", "--format", "json")
 )
-WEEKLY: Final = command(IMPORT, ("report", "weekly", "--week", "2026-W47", "--format", "markdown"))
+WEEKLY: Final = command(IMPORT, ("report", "--period", "2026-W47", "--format", "markdown"))
 FAILURE: Final = command(("check",))
 
 _ODD: Final = {

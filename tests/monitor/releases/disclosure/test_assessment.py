@@ -75,7 +75,7 @@ def test_two_releases_that_hide_everybody_expose_six_of_nine(terminal: Terminal)
     _give(terminal.folder, SPRING)
     code, found = _check(terminal, 0)
     assert (code, found["people.re-release"]["reason"]) == (3, "no-data"), "without a release nothing is known"
-    assert terminal.json("risk", "remember", "people", "--as", "spring")["checks"][0]["rows"] == 9
+    assert terminal.json("privacy", "risk", "remember", "people", "--as", "spring")["checks"][0]["rows"] == 9
     assert _check(terminal, 1)[0] == 0
     (release,) = terminal.json("status")["releases"]
     assert release["state"] == "clear"

@@ -1,4 +1,4 @@
-"""`tablewatch disclosure`: compare a randomised table with noisy answers."""
+"""`tablewatch privacy disclosure`: compare a randomised table with noisy answers."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,10 +55,10 @@ def compare(
 ) -> None:
     """Compare a randomised table, published once, with noisy answers at the same epsilon, on your own counts.
 
-    Example: tablewatch disclosure compare examples/movielens-users.csv --weight users --domain gender=F,M
+    Example: tablewatch privacy disclosure compare examples/movielens-users.csv --weight users --domain gender=F,M
     --domain 'age=<18,18-24,25-34,35-44,45-49,50-55,56+'
     """
-    from monitor.commands.budget import refuse_analysts
+    from monitor.commands.privacy.budget import refuse_analysts
     from monitor.releases.disclosure.comparison import count_cells
     from monitor.releases.disclosure.table_ref import project_of, table_ref_of
     from monitor.releases.treatment.declared_domains import declared_in, domains_for

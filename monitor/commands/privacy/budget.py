@@ -1,4 +1,4 @@
-"""`tablewatch budget`: manage privacy budgets of tables."""
+"""`tablewatch privacy budget`: manage privacy budgets of tables."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def _group() -> None:
 def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
     """Create the budget declared for a table; reads only the names and types of its columns.
 
-    Example: tablewatch budget create customers
+    Example: tablewatch privacy budget create customers
     """
     from monitor.answers.ask import check_alone, check_columns
     from monitor.answers.data_set import DataSet
@@ -67,7 +67,7 @@ def show(
 ) -> None:
     """Show budgets: total, spent, and the privacy guarantee of all answers so far.
 
-    Example: tablewatch budget show customers
+    Example: tablewatch privacy budget show customers
     """
     from monitor.answers.data_set import DataSet
 
@@ -76,7 +76,7 @@ def show(
         balances = at.ledger.balances(table)
         if table is not None and not balances:
             DataSet.of(at.project, table)  # stops where none is declared
-            hint = f"tablewatch budget create {table}"
+            hint = f"tablewatch privacy budget create {table}"
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", f"'{table}' has no privacy budget", hint=hint))
         for note in _differences(at, balances):
             invocation.note(note)
@@ -94,7 +94,7 @@ def change(
 ) -> None:
     """Change the total of a budget, with a recorded reason; spent budget is never returned.
 
-    Example: tablewatch budget change customers --total 12 --reason 'agreed with the ethics board, 2026-11-02'
+    Example: tablewatch privacy budget change customers --total 12 --reason 'agreed with the ethics board, 2026-11-02'
     """
     from monitor.answers.data_set import DataSet
     from remedies.differential_privacy import nano
@@ -114,7 +114,7 @@ def verify(ctx: typer.Context) -> None:
 
     Exits with 1 if something is inconsistent.
 
-    Example: tablewatch budget verify
+    Example: tablewatch privacy budget verify
     """
     from monitor.reporting.terminal_views.answers import draw_audit
 
@@ -140,7 +140,7 @@ def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
 
     Modified release decisions and exports are accepted as they are, and every release is put on hold.
 
-    Example: tablewatch budget resume --reason 'restored the backup of Sunday after the disk failed'
+    Example: tablewatch privacy budget resume --reason 'restored the backup of Sunday after the disk failed'
     """
     invocation: Invocation = ctx.obj
     with open_ledger(invocation, by) as at:
@@ -189,7 +189,7 @@ def _differences(at: "OpenLedger", balances: "Sequence[BudgetBalance]") -> "Sequ
         if ledger_budget is not None and ledger_budget.unit == kept.unit and ledger_budget != kept:
             notes.append(
                 f"the configuration declares another budget of {table} than this one, which is in effect; correct "
-                "the configuration: the total can be changed with 'tablewatch budget change', nothing else can"
+                "the configuration: the total can be changed with 'tablewatch privacy budget change', nothing else can"
             )
     return notes
 
@@ -207,7 +207,9 @@ class OpenLedger:
         """Note that more may have been spent than is shown, where the ledger does not match its anchor."""
         problem = self.ledger.problem()
         if problem is not None:
-            invocation.note(f"{problem}; the amount spent may be higher than shown; see 'tablewatch budget verify'")
+            invocation.note(
+                f"{problem}; the amount spent may be higher than shown; see 'tablewatch privacy budget verify'"
+            )
 
 
 @contextmanager
@@ -227,7 +229,7 @@ def open_ledger(invocation: Invocation, by: str | None = None, *, existing: bool
         try:
             yield OpenLedger(project, store, project.ledger(store), recorded)
         except NotRecorded as error:
-            hint = "tablewatch budget create TABLE"
+            hint = "tablewatch privacy budget create TABLE"
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", str(error), hint=hint)) from None
         except StoreConflict as error:
             raise Stop(ExitCode.USAGE, Problem("budget.conflict", str(error))) from None
@@ -257,5 +259,5 @@ def refuse_analysts(project: "Project", target: "Target") -> None:
             f"this would compute figures from the protected table '{table}', which analysts may only query with "
             "noisy answers; nothing was read"
         )
-        hint = f"query it with 'tablewatch answer', such as: tablewatch answer count {table} --epsilon 0.1 --dry-run"
+        hint = f"query it with noise: tablewatch privacy answer count {table} --epsilon 0.1 --dry-run"
         raise Stop(ExitCode.USAGE, Problem("budget.analyst", message, hint=hint))

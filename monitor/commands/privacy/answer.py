@@ -1,17 +1,17 @@
-"""`tablewatch answer`: get noisy answers about a protected table."""
+"""`tablewatch privacy answer`: get noisy answers about a protected table."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from monitor.commands._options import limits_in_words, names_in
-from monitor.commands.budget import TableName, open_ledger
+from monitor.commands.privacy.budget import TableName, open_ledger
 from monitor.terminal.output import Invocation
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.answers.data_set import DataSet
-    from monitor.commands.budget import OpenLedger
+    from monitor.commands.privacy.budget import OpenLedger
     from remedies.differential_privacy.answers import Statistic
 
 Epsilon = Annotated[
@@ -58,7 +58,7 @@ def count(
 ) -> None:
     """Count rows, or rows of each cell with --by.
 
-    Example: tablewatch answer count customers --by sex --epsilon 0.1
+    Example: tablewatch privacy answer count customers --by sex --epsilon 0.1
     """
     words: dict[str, Any] = {"statistic": "histogram", "by": names_in(by)} if by else {"statistic": "count"}
     _answer(ctx.obj, table, {**words, **_request_options(epsilon, rho, where)}, request_id, dry_run=dry_run)
@@ -77,7 +77,7 @@ def histogram(
 ) -> None:
     """Count the rows of each cell of one or more columns, including empty cells.
 
-    Example: tablewatch answer histogram customers --by sex,birth_year --epsilon 0.5
+    Example: tablewatch privacy answer histogram customers --by sex,birth_year --epsilon 0.5
     """
     words = {"statistic": "histogram", "by": names_in(by), **_request_options(epsilon, rho, where)}
     _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
@@ -97,7 +97,7 @@ def sum_(
 ) -> None:
     """Compute the sum of a column, or of each cell with --by. Values outside the declared limits are clamped.
 
-    Example: tablewatch answer sum orders amount --by sex --epsilon 0.5
+    Example: tablewatch privacy answer sum orders amount --by sex --epsilon 0.5
     """
     words = {"statistic": "sum", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
     _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
@@ -117,7 +117,7 @@ def mean(
 ) -> None:
     """Compute the mean of a column, or of each cell with --by.
 
-    Example: tablewatch answer mean orders amount --epsilon 0.5
+    Example: tablewatch privacy answer mean orders amount --epsilon 0.5
     """
     words = {"statistic": "mean", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
     _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
@@ -140,7 +140,7 @@ def quantile(
 ) -> None:
     """Compute a quantile of a column, such as its median, chosen among candidates between the declared limits.
 
-    Example: tablewatch answer quantile orders amount --share 0.9 --epsilon 0.5
+    Example: tablewatch privacy answer quantile orders amount --share 0.9 --epsilon 0.5
     """
     words = {
         "statistic": "quantile",
@@ -160,7 +160,7 @@ def list_(
 ) -> None:
     """List earlier answers; listing them costs nothing.
 
-    Example: tablewatch answer list customers
+    Example: tablewatch privacy answer list customers
     """
     from monitor.answers.data_set import DataSet
     from monitor.reporting.terminal_views.answers import draw_answers

@@ -1,4 +1,4 @@
-"""`tablewatch web`: manage users, login links and API tokens of the web pages."""
+"""`tablewatch account`: manage users, login links and API tokens of the web pages."""
 
 from contextlib import contextmanager
 from enum import StrEnum
@@ -82,7 +82,7 @@ def login_link(
 ) -> None:
     """Print a link that signs somebody in once, within 10 minutes.
 
-    Example: tablewatch web login-link --as mia --role responder
+    Example: tablewatch account login-link --as mia --role responder
     """
     from store import server_address
 
@@ -136,7 +136,7 @@ def add_user(
 ) -> None:
     """Add a user. The password is asked for; from a pipe it is the first line.
 
-    Example: tablewatch web user add mia --role owner --domain sales
+    Example: tablewatch account user add mia --role owner --domain sales
     """
     from store import WebUser
 
@@ -156,7 +156,7 @@ def add_user(
 def list_users(ctx: typer.Context) -> None:
     """List users.
 
-    Example: tablewatch web user list
+    Example: tablewatch account user list
     """
     from monitor.config.project import Project
     from monitor.terminal.tables import draw_table
@@ -180,7 +180,7 @@ def list_users(ctx: typer.Context) -> None:
 def remove_user(ctx: typer.Context, name: Name) -> None:
     """Remove a user and sign them out everywhere.
 
-    Example: tablewatch web user remove mia
+    Example: tablewatch account user remove mia
     """
     invocation: Invocation = ctx.obj
     with _accounts(invocation, name) as (_, store, _now), store.writing() as tx:
@@ -200,7 +200,7 @@ def add_token(
 ) -> None:
     """Make an API token and print it; it is shown once.
 
-    Example: tablewatch web token add ci --role responder --expires 30d
+    Example: tablewatch account token add ci --role responder --expires 30d
     """
     from monitor.web.credentials import make_token
 
@@ -218,7 +218,7 @@ def add_token(
 def list_tokens(ctx: typer.Context) -> None:
     """List API tokens, without the tokens themselves.
 
-    Example: tablewatch web token list
+    Example: tablewatch account token list
     """
     from monitor.config.project import Project
     from monitor.terminal.tables import draw_table
@@ -246,7 +246,7 @@ def list_tokens(ctx: typer.Context) -> None:
 def revoke_token(ctx: typer.Context, name: Name) -> None:
     """Revoke an API token, at once.
 
-    Example: tablewatch web token revoke ci
+    Example: tablewatch account token revoke ci
     """
     invocation: Invocation = ctx.obj
     with _accounts(invocation, name) as (_, store, now), store.writing() as tx:

@@ -1,4 +1,4 @@
-"""`tablewatch risk`: assess the re-identification risk of a table."""
+"""`tablewatch privacy risk`: assess the re-identification risk of a table."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -104,7 +104,7 @@ def table(
 
     Exits with 1 if a limit is broken, with 3 if something could not be evaluated.
 
-    Example: tablewatch risk people.csv --quasi-identifiers birth_year,postcode,sex --sensitive diagnosis --k 5
+    Example: tablewatch privacy risk people.csv --quasi-identifiers birth_year,postcode,sex --sensitive diagnosis --k 5
     """
     from checks import ColumnClass
     from monitor.clock import SystemClock
@@ -152,7 +152,7 @@ def subsets(
 
     Exits with 1 if a set identifies more than --max-unique.
 
-    Example: tablewatch risk subsets people.csv --quasi-identifiers birth_year,postcode,sex --known 2
+    Example: tablewatch privacy risk subsets people.csv --quasi-identifiers birth_year,postcode,sex --known 2
     """
     from monitor.releases.disclosure.table_ref import table_ref_of
     from monitor.reporting.terminal_views.risk import draw_sets
@@ -180,7 +180,7 @@ def linkage(
 
     Exits with 1 if more than --max-unique do.
 
-    Example: tablewatch risk linkage hospital.csv voters.csv --on birth_date,postcode,sex
+    Example: tablewatch privacy risk linkage hospital.csv voters.csv --on birth_date,postcode,sex
     """
     from monitor.releases.disclosure.table_ref import table_beside
     from monitor.reporting.terminal_views.risk import draw_linkage
@@ -209,7 +209,7 @@ def suggest(
 
     At most 2,000 values of a column are read, and none is shown or kept.
 
-    Example: tablewatch risk suggest people.csv
+    Example: tablewatch privacy risk suggest people.csv
     """
     from checks import Status
     from monitor.clock import SystemClock
@@ -254,7 +254,7 @@ def remember(
 
     Exits with 3 if a check could not record it.
 
-    Example: tablewatch risk remember crm.customers --as spring-extract
+    Example: tablewatch privacy risk remember crm.customers --as spring-extract
     """
     from monitor.config.project import Project
     from monitor.releases.remember import ReleaseNotStored, remember_release
@@ -311,7 +311,7 @@ def _quasi_identifiers(table_ref: "TableRef", name: str, text: str | None) -> tu
             Problem(
                 "risk.no_quasi_identifier",
                 "no quasi-identifiers are named",
-                hint=f"--quasi-identifiers a,b,c; 'tablewatch risk suggest {name}' suggests columns",
+                hint=f"--quasi-identifiers a,b,c; 'tablewatch privacy risk suggest {name}' suggests columns",
             ),
         )
     return names
@@ -387,7 +387,7 @@ def _could_not_be_asked(result: "CheckResult") -> bool:
 
 def _columns_hint(name: str, message: str) -> str | None:
     """Return where the columns of a table are listed, if that is what a problem is about: not of a broken file."""
-    return f"'tablewatch risk suggest {name}' lists the columns of the table" if "column" in message else None
+    return f"'tablewatch privacy risk suggest {name}' lists the columns of the table" if "column" in message else None
 
 
 def _code(outcome: "Outcome") -> ExitCode:

@@ -1,4 +1,4 @@
-"""`tablewatch local`: randomise values at their source, estimate counts."""
+"""`tablewatch privacy local`: randomise values at their source, estimate counts."""
 
 import sys
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def perturb(
     Each further report of the same value costs epsilon again: store the first report and reuse it. The
     reports of a file are in random order.
 
-    Example: tablewatch local perturb yes --domain yes,no --epsilon 1
+    Example: tablewatch privacy local perturb yes --domain yes,no --epsilon 1
     """
     from monitor.answers.local_reports import end_of, in_random_order, written
     from monitor.config.project import protected_files
@@ -131,7 +131,7 @@ def estimate(
 
     Estimates are unbiased and not clipped: those of rare values can be negative.
 
-    Example: tablewatch local estimate reports.jsonl --domain yes,no --epsilon 1
+    Example: tablewatch privacy local estimate reports.jsonl --domain yes,no --epsilon 1
     """
     from monitor.answers.local_reports import end_of, read_reports
     from monitor.reporting.terminal_views.randomisation import draw_estimates
@@ -171,7 +171,7 @@ def choose(
 ) -> None:
     """Compare frequency oracles: variance and report size for a domain size.
 
-    Example: tablewatch local choose --domain-size 14 --epsilon 1
+    Example: tablewatch privacy local choose --domain-size 14 --epsilon 1
     """
     from monitor.answers.local_reports import compared
     from monitor.reporting.terminal_views.randomisation import draw_choice

@@ -1,4 +1,4 @@
-"""`tablewatch remedy microaggregate`: records become the centroid of their group."""
+"""`tablewatch privacy remedy microaggregate`: records become the centroid of their group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from monitor.commands._options import limits_in_words, names_in, pairs_in, with_progress
-from monitor.commands._remedy_options import (
+from monitor.commands.privacy._remedy_options import (
     Drop,
     DropIdentifiers,
     Force,
@@ -77,7 +77,7 @@ def microaggregate(
 
     The file is verified, and published only if each equivalence class has at least k records.
 
-    Example: tablewatch remedy microaggregate people.csv safe.csv --columns age,income --k 5
+    Example: tablewatch privacy remedy microaggregate people.csv safe.csv --columns age,income --k 5
     """
     from remedies.microaggregate import Microaggregate
 
@@ -217,7 +217,7 @@ def code(
 
     The file is verified, and published only if no number lies beyond a bound.
 
-    Example: tablewatch remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
+    Example: tablewatch privacy remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
     """
     from monitor.config.project import protected_files
     from monitor.releases.disclosure.table_ref import table_ref_of

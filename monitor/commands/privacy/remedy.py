@@ -1,12 +1,12 @@
-"""`tablewatch remedy`: treat a table at risk and write the result."""
+"""`tablewatch privacy remedy`: treat a table at risk and write the result."""
 
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from monitor.commands import _remedy_microaggregate, _remedy_randomise
 from monitor.commands._options import hiding_key, limits_in_words, names_in, number_in, pairs_in, with_progress
-from monitor.commands._remedy_options import (
+from monitor.commands.privacy import _remedy_microaggregate, _remedy_randomise
+from monitor.commands.privacy._remedy_options import (
     HIERARCHY_FILES,
     Budget,
     By,
@@ -97,7 +97,8 @@ def generalise(
 
     The file is verified, and published only if it meets every limit.
 
-    Example: tablewatch remedy generalise people.csv safe.csv -q age,zip --hierarchy age=5,10 --hierarchy zip=mask:1,2
+    Example: tablewatch privacy remedy generalise people.csv safe.csv -q age,zip --hierarchy age=5,10
+    --hierarchy zip=mask:1,2
     """
     from monitor.clock import SystemClock
     from monitor.config.project import protected_files
@@ -188,7 +189,7 @@ def lattice(
 
     Minimal levels: no lower combination meets the limits. Pass your choice to `generalise --levels`.
 
-    Example: tablewatch remedy lattice people.csv -q age,zip --hierarchies folder --k 5 --by discernibility
+    Example: tablewatch privacy remedy lattice people.csv -q age,zip --hierarchies folder --k 5 --by discernibility
     """
     from monitor.releases.treatment.declared_hierarchies import doubts_in
     from monitor.reporting.terminal_views.generalisation import draw_doubts, draw_lattice
@@ -252,7 +253,7 @@ def suppress(
 
     The file is verified, and published only if it meets every limit.
 
-    Example: tablewatch remedy suppress people.csv safe.csv -q age,zip --k 5 --cells
+    Example: tablewatch privacy remedy suppress people.csv safe.csv -q age,zip --k 5 --cells
     """
     from monitor.clock import SystemClock
     from monitor.config.project import protected_files

@@ -1,4 +1,4 @@
-"""`tablewatch remedy randomise`: each value is kept with a probability, else drawn from all that it could have been."""
+"""`tablewatch privacy remedy randomise`: keep each value with a probability, else draw one of its domain."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.commands._options import limits_in_words, names_in, number_in, with_progress
-from monitor.commands._remedy_options import (
+from monitor.commands.privacy._remedy_options import (
     Force,
     Given,
     KeepOrder,
@@ -84,8 +84,8 @@ def randomise(
 
     Domains are declared, never derived from the table. Epsilon is guaranteed only if no column stays unchanged.
 
-    Example: tablewatch remedy randomise people.csv safe.csv --domain sex=F,M --domain born=1930..2009:10 --epsilon 1
-    --drop-rest
+    Example: tablewatch privacy remedy randomise people.csv safe.csv --domain sex=F,M --domain born=1930..2009:10
+    --epsilon 1 --drop-rest
     """
     from monitor.config.project import protected_files
     from monitor.releases.disclosure.table_ref import table_ref_of
@@ -227,7 +227,7 @@ def reconstruct(
 ) -> None:
     """Estimate what the counts of a table were before it was randomised. It costs no further epsilon.
 
-    Example: tablewatch remedy reconstruct safe.csv --mechanism bill.json --by sex,born
+    Example: tablewatch privacy remedy reconstruct safe.csv --mechanism bill.json --by sex,born
     """
     from monitor.releases.disclosure.table_ref import table_ref_of
     from monitor.releases.treatment.randomise_table import blind

@@ -1,4 +1,4 @@
-"""What the commands of `tablewatch remedy` share: options, and what is read from them."""
+"""What the commands of `tablewatch privacy remedy` share: options, and what is read from them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
