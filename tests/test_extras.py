@@ -156,7 +156,7 @@ def test_only_doors_import_an_extra_when_they_are_imported() -> None:
     """A module that cannot be imported without an extra is a source, a page or the mathematics of that extra."""
     failed = json.loads(_without_extras(IMPORT_ALL, *PACKAGES))
     doors = {
-        "great_expectations": r"checks\.gx\.(custom|metric)",
+        "great_expectations": r"checks\.gx\.(custom|metric)|tablewatch\.gx",
         "numba": r"(remedies|tablewatch)\.(_compiled|microaggregate|suppress|(generalis|microaggreg)ation).*",
     }
     for module, package in failed.items():

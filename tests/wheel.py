@@ -1,6 +1,6 @@
 """What `.ci/run` asks of the wheel, installed alone: run by its Python from standard input, in an empty folder.
 
-Each package belongs to tablewatch alone, every command answers `--help`, and what needs an extra names it.
+Its packages lie in `tablewatch` (ADR 82), every command answers `--help`, and what needs an extra names it.
 """
 
 import subprocess
@@ -12,19 +12,10 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from monitor.cli import _build_root, build_command, command_files, main
+from tablewatch._internal.monitor.cli import _build_root, build_command, command_files, main
 
-PACKAGES = (
-    "sources",
-    "checks",
-    "incidents",
-    "remedies",
-    "store",
-    "monitor",
-    "templates",
-    "tablewatch",
-    "pytest_tablewatch",
-)
+NAMES = {"checks", "incidents", "pytest_tablewatch", "remedies", "tablewatch"}
+"""Names at the top that belong to tablewatch, three of them former ones (`tablewatch._former`)."""
 CONFIG = """\
 version: 1
 project: wheel
@@ -85,7 +76,9 @@ def help_of(words: Sequence[str]) -> str:
 def problems() -> Iterator[str]:
     """Yield a line for each promise that does not hold."""
     owners = packages_distributions()
-    yield from (f"package {name} belongs to {owners[name]}" for name in PACKAGES if owners[name] != ["tablewatch"])
+    names = {name for name, distributions in owners.items() if "tablewatch" in distributions}
+    if names != NAMES:
+        yield f"at the top are {sorted(names)}, expected {sorted(NAMES)}"
     _build_root()
     yield from (f"no help: tablewatch {' '.join(words)}" for words in commands() if not help_of(words))
     Path("duty.ics").write_text("BEGIN:VCALENDAR\nVERSION:2.0\nEND:VCALENDAR\n", encoding="utf-8")

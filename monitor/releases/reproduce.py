@@ -22,7 +22,7 @@ def command_for(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport 
     options = _options(case, plan, bill)
     if options is None or any(set(name) & _SIGNS for name in remedy.columns):
         return None
-    return shlex.join(["tablewatch", "remedy", remedy.type, case.release.table, "OUT", *options])
+    return shlex.join(["tablewatch", "privacy", "remedy", remedy.type, case.release.table, "OUT", *options])
 
 
 def _options(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport") -> list[str] | None:
