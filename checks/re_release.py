@@ -71,7 +71,7 @@ _VALUES_OF_ALL: Final = Message(
 )
 _UNCOUNTED: Final = Message(
     "release {name} was recorded without the sensitive values of its groups, so l and t cannot be judged; record the "
-    "next one with 'tablewatch risk remember TABLE --as NAME'"
+    "next one with 'tablewatch privacy risk remember TABLE --as NAME'"
 )
 _FOUND: Final = {
     Told.LEFT_OVER: _LEFT_OVER,

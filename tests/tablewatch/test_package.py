@@ -37,6 +37,7 @@ def test_importing_is_cheap(tmp_path: Path) -> None:
     assert {name.partition(".")[0] for name in imported} >= {"tablewatch"}
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Great Expectations, which `tablewatch.gx` imports
 def test_every_public_name_exists() -> None:
     """Those of `__all__`, and the version of the distribution."""
     assert [name for name in tw.__all__ if not hasattr(tw, name)] == []

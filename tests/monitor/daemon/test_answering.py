@@ -53,7 +53,7 @@ def test_its_answers_are_listed(place):
     with place.daemon():
         until(lambda: place.number(_ANSWERS) >= 1, "an answer")
     before = place.number(_CHARGES)
-    listed = json.loads(place.command("--format", "json", "answer", "list", "orders").stdout)["answers"]
+    listed = json.loads(place.command("--format", "json", "privacy", "answer", "list", "orders").stdout)["answers"]
     assert listed[0]["by"] == "daemon"
     assert listed[0]["request"]["statistic"] == "histogram"
     assert place.number(_CHARGES) == before

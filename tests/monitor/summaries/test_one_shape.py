@@ -136,7 +136,7 @@ def test_a_model_that_two_answers_hold_is_the_same(terminal):
     """Equal keys, types and values at every depth, but for the keys that one of the two answers is wider by."""
     file = terminal.folder / "tablewatch.yaml"
     file.write_text(file.read_text(encoding="utf-8") + SECTIONS, encoding="utf-8")
-    assert terminal("budget", "create", "refunds").code == 0
+    assert terminal("privacy", "budget", "create", "refunds").code == 0
     assert terminal("event", "add", "deploy", "--table", "orders", "--at", "1h ago", "--note", "v1").code == 0
     differ = {}
     with _browser_of(terminal) as browser:
