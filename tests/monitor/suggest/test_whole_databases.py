@@ -1,8 +1,10 @@
 """`init` reads whole databases: every type of an engine, hundreds of tables, columns that cannot be read."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +24,13 @@ from monitor.suggest.suggest import SourceSuggestions, SuggestionTarget, suggest
 from monitor.terminal.output import Invocation
 from sources import SourceSpec, open_source
 from sources._engine import EngineSource
+from tests.monitor.suggest.sample_databases import SAMPLES
 
+POSTGRES_OWN_TYPES = (
+    "CREATE TYPE mood AS ENUM ('ok')",
+    "CREATE TYPE pair AS (a int, b text)",
+    "CREATE DOMAIN positive AS int",
+)
 POSTGRES_TYPES: Mapping[str, str] = {
     '"char"': "'a'",
     "bit(3)": "B'101'",
@@ -115,6 +123,8 @@ DUCKDB_TYPES: Mapping[str, str] = {
     "UNION(n INTEGER, t VARCHAR)": "1",
     "UUID": "uuid()",
 }
+SPATIAL = {"geometry", "line", "point"}
+"""Types that are not measured: Ibis reads shapes by extensions."""
 SQLITE_TYPES = (
     "",
     "BLOB SUB_TYPE TEXT",
@@ -167,7 +177,7 @@ def test_every_type_of_postgresql(
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(
             "DROP SCHEMA IF EXISTS every_type CASCADE; CREATE SCHEMA every_type; SET search_path TO every_type; "
-            "CREATE TYPE mood AS ENUM ('ok'); CREATE TYPE pair AS (a int, b text); CREATE DOMAIN positive AS int"
+            + "; ".join(POSTGRES_OWN_TYPES)
         )
         names = {kind: f"c{at}" for at, kind in enumerate(POSTGRES_TYPES)}
         columns = ", ".join(f"{name} {kind}" for kind, name in names.items())
@@ -233,6 +243,93 @@ def test_every_word_that_sqlite_takes_for_a_type(capsys: pytest.CaptureFixture[s
         connection.executemany("INSERT INTO odd (id, c1) VALUES (?, 1)", [(number,) for number in range(40)])
     connection.close()
     assert _schema_of(_passes(capsys, "sqlite:///odd.db")["odd"])["c2"] == "foo"
+
+
+def _make_sample(name: str, engine: str, request: pytest.FixtureRequest) -> str:
+    """Make a sample database with a table of every type of the engine beside its own, and return its address."""
+    columns, odd = _every_type(engine)
+    statements = [*SAMPLES[name].statements(engine), *columns, *odd]
+    if engine == "postgres":
+        import psycopg
+
+        server = request.getfixturevalue("postgres_url").rpartition("/")[0]
+        database = f"{name}_{os.getpid()}"
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+            connection.execute(f"CREATE DATABASE {database}")
+        with psycopg.connect(f"{server}/{database}", autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        return f"{server}/{database}"
+    if engine == "mysql":
+        from sources.mysql import connect
+
+        server = request.getfixturevalue("mysql_url").rpartition("/")[0]
+        database = f"{name}_{os.getpid()}"
+        with closing(connect(server)) as connection:
+            for statement in (f"CREATE OR REPLACE DATABASE {database}", f"USE {database}", *statements):
+                connection.query(statement)
+        return f"{server}/{database}"
+    with closing(sqlite3.connect("s.sqlite") if engine == "sqlite" else duckdb.connect("s.duckdb")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return f"{engine}:///s.{engine}"
+
+
+def _types_of(engine: str) -> Mapping[str, str | None]:
+    """Return every type of an engine, and a value of it; None for NULL."""
+    types: Mapping[str, Mapping[str, str | None]] = {
+        "postgres": POSTGRES_TYPES,
+        "mysql": dict.fromkeys(MARIADB_TYPES),
+        "sqlite": dict.fromkeys(SQLITE_TYPES),
+        "duckdb": DUCKDB_TYPES,
+    }
+    return types[engine]
+
+
+def _every_type(engine: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what makes a table `odd` of every type of an engine, and what fills it."""
+    types = _types_of(engine)
+    columns = ", ".join(f"c{at} {kind}" for at, kind in enumerate(types))
+    values = ", ".join(value or "NULL" for value in types.values())
+    before = POSTGRES_OWN_TYPES if engine == "postgres" else ()
+    table = f"CREATE TABLE odd (id int PRIMARY KEY, {columns})"
+    return [*before, table], [f"INSERT INTO odd VALUES ({number}, {values})" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "sqlite",
+        "duckdb",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("mysql", marks=pytest.mark.mysql),
+    ],
+)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_databases_like_those_that_everyone_knows(
+    name: str,
+    engine: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All tables and views are written, what is declared is sure, and all that is written passes."""
+    sample = SAMPLES[name]
+    url = _make_sample(name, engine, request)
+    place = urlsplit(url)
+    monkeypatch.setenv(f"{place.path[1:].upper()}_PASSWORD", str(place.password))
+    tables = _passes(capsys, url)
+    also = {"payment", "rental_by_category"} if (name, engine) == ("sakila", "postgres") else set()
+    assert set(tables) == {"odd", *(table.name for table in sample.tables), *sample.views, *also}
+    active = [(table, item) for table, found in tables.items() for item in found["proposals"] if item["active"]]
+    declared = [(table, item["kind"]) for table, item in active if item["confidence"] == "declared"]
+    assert {table for table, kind in declared if kind == "key"} == {"odd", *(table.name for table in sample.tables)}
+    circle = int(name == "sakila" and engine in {"postgres", "mysql"})
+    assert sum(kind == "foreign_key" for _, kind in declared) == sample.references + circle
+    left_out = {column for found in tables.values() for column in found["left_out_columns"]}
+    assert left_out <= {"location", *(f"c{at}" for at, kind in enumerate(_types_of(engine)) if kind in SPATIAL)}
 
 
 def test_a_dollar_sign_in_names_is_one(capsys: pytest.CaptureFixture[str]) -> None:
