@@ -17,8 +17,9 @@ _KEYS: Final[Mapping[str, str]] = {
         "WHERE t.schema = 'main' AND t.type = 'table' AND c.pk > 0 ORDER BY t.name, c.pk"
     ),
     "duckdb": (
-        "SELECT table_name AS tab, unnest(constraint_column_names) AS col FROM duckdb_constraints() "
-        "WHERE constraint_type = 'PRIMARY KEY'"
+        "SELECT if(schema_name = current_schema(), '', schema_name || '.') || table_name AS tab, "
+        "unnest(constraint_column_names) AS col FROM duckdb_constraints() "
+        "WHERE database_name = current_database() AND constraint_type = 'PRIMARY KEY'"
     ),
     "mysql": (
         "SELECT IF(table_schema = DATABASE(), table_name, CONCAT(table_schema, '.', table_name)) AS tab, "
@@ -43,10 +44,11 @@ _REFERENCES: Final[Mapping[str, str]] = {
         "FROM pragma_table_list() AS t, pragma_foreign_key_list(t.name) AS f "
         "WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, f.id, f.seq"
     ),
-    "duckdb": (
-        "SELECT table_name AS tab, constraint_index AS number, unnest(constraint_column_names) AS col, "
-        "referenced_table AS other, unnest(referenced_column_names) AS target "
-        "FROM duckdb_constraints() WHERE constraint_type = 'FOREIGN KEY'"
+    "duckdb": (  # a table refers to tables of its own schema only
+        "SELECT place || table_name AS tab, constraint_index AS number, unnest(constraint_column_names) AS col, "
+        "place || referenced_table AS other, unnest(referenced_column_names) AS target FROM ("
+        "SELECT *, if(schema_name = current_schema(), '', schema_name || '.') AS place FROM duckdb_constraints() "
+        "WHERE database_name = current_database() AND constraint_type = 'FOREIGN KEY')"
     ),
     "mysql": (
         "SELECT IF(table_schema = DATABASE(), table_name, CONCAT(table_schema, '.', table_name)) AS tab, "

@@ -79,6 +79,24 @@ def test_declared_foreign_keys_are_sure(engine: str, tmp_path: Path, request: py
     assert all(item.active and item.now is not None and item.now.status is Status.PASS for item in found.values())
 
 
+def test_keys_of_duckdb_are_those_of_their_schema(tmp_path: Path) -> None:
+    """Tables of one name in two schemas have each its own key and references."""
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as database:
+        for schema, key in (("main", "a"), ("sales", "b")):
+            database.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+            database.execute(f"CREATE TABLE {schema}.t ({key} INTEGER PRIMARY KEY, x INTEGER)")
+            database.execute(f"CREATE TABLE {schema}.kid (r INTEGER REFERENCES {schema}.t ({key}))")
+    entries = {entry.name: entry for entry in read_catalogue(SourceSpec("d", tmp_path, url="duckdb:///d.duckdb"))}
+    assert {name: entry.key for name, entry in entries.items()} == {
+        "kid": (),
+        "t": ("a",),
+        "sales.kid": (),
+        "sales.t": ("b",),
+    }
+    assert entries["kid"].references == (DeclaredReference(("r",), "t", ("a",)),)
+    assert entries["sales.kid"].references == (DeclaredReference(("r",), "sales.t", ("b",)),)
+
+
 def test_one_that_names_no_column_refers_to_the_key(tmp_path: Path) -> None:
     """SQLite allows that; of a table without a declared key nothing is proposed."""
     with closing(sqlite3.connect(tmp_path / "d.sqlite")) as connection:
