@@ -5,6 +5,7 @@ other engine: each column of text is read in UTF-8 with a binary collation that 
 """
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any, ClassVar, Final
 
 import ibis.expr.datatypes as dt
@@ -39,6 +40,10 @@ class _Types(MySQLType):
         return super().from_string(text, nullable=nullable)
 
 
+_INVISIBLE: Final = (
+    "SELECT column_name FROM information_schema.columns WHERE table_schema = COALESCE(%s, DATABASE()) "
+    "AND table_name = %s AND extra LIKE '%%INVISIBLE%%' ORDER BY ordinal_position"
+)
 _OWN_TYPES: Final[Mapping[str, type[dt.DataType]]] = {"year": dt.Int16, "bit": dt.Binary, "set": dt.String}
 
 
@@ -138,8 +143,17 @@ def table_of(backend: MySqlBackend, *, schema: str | None, name: str) -> ir.Tabl
     mariadb = "MariaDB" in backend.con.get_server_info()
     exact = ExactText(collation="utf8mb4_nopad_bin" if mariadb else "utf8mb4_0900_bin")
     texts = {column for column, kind in table.schema().items() if kind.is_string()}
+    hidden = _invisible_columns(backend, schema=schema, name=name)
+    if hidden:  # SELECT * leaves them out, and Ibis writes that for all columns in their order
+        table = table.select(*hidden, *(column for column in table.columns if column not in hidden))
     if not texts:
         return table
     return table.select(
         *(table[name].cast(exact).name(name) if name in texts else table[name] for name in table.columns)
     )
+
+
+def _invisible_columns(backend: MySqlBackend, *, schema: str | None, name: str) -> list[str]:
+    with closing(backend.con.cursor()) as cursor:
+        cursor.execute(_INVISIBLE, (schema, name))
+        return [column for (column,) in cursor.fetchall()]

@@ -19,7 +19,6 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.parquet as pq
-from ibis.backends.sql.datatypes import DuckDBType
 
 from sources._floats import hide_from_statistics
 from sources._names import quote_name, quote_paths, quote_text
@@ -92,15 +91,16 @@ class ParquetReader:
         self, name: str, part: ir.Table, types: Mapping[str, dt.DataType], wide: Collection[str]
     ) -> Iterator[str]:
         """Yield SQL for each column of a part, of the type that it has in the table."""
+        to_string = self._backend.compiler.type_mapper.to_string  # knows what Ibis does not, such as TIME_NS
         for column, own in part.schema().items():
             quoted, kind = quote_name(column), types[column]
-            text = DuckDBType.to_string(kind)
+            text = to_string(kind)
             if column in wide:
                 fault = self._error(name, column, _TOO_WIDE)
                 yield f"CASE WHEN {quoted} IS NOT NULL THEN CAST({fault} AS {text}) END AS {quoted}"
             elif own.is_numeric() and kind.is_numeric() and own != kind:
                 fault, result = self._error(name, column, _MIXED), f"TRY_CAST({quoted} AS {text})"
-                held = f"TRY_CAST({result} AS {DuckDBType.to_string(own)}) IS NOT DISTINCT FROM {quoted}"
+                held = f"TRY_CAST({result} AS {to_string(own)}) IS NOT DISTINCT FROM {quoted}"
                 yield f"CASE WHEN {held} THEN {result} ELSE CAST({fault} AS {text}) END AS {quoted}"
             elif own != kind and not own.is_unknown():
                 yield f"CAST({quoted} AS {text}) AS {quoted}"

@@ -269,6 +269,11 @@ _ERRORS: Final[Sequence[tuple[type[psycopg.Error], type[SourceError], str]]] = (
         QueryFailed,
         "the statement names a function or operator that does not exist for these types (json has no =, jsonb has)",
     ),
+    (
+        psycopg.errors.ObjectNotInPrerequisiteState,
+        QueryFailed,
+        "a materialised view has no rows yet; expected REFRESH MATERIALIZED VIEW",
+    ),
     (psycopg.errors.SyntaxError, QueryFailed, "the statement is not valid SQL"),
     (psycopg.errors.DivisionByZero, QueryFailed, "the statement divides by zero"),
     (psycopg.DataError, QueryFailed, "a value does not match the type expected by the statement"),

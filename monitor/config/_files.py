@@ -290,7 +290,7 @@ def _refuse_folder(error: OSError) -> None:
 
 
 def _text_of(path: Path) -> str:
-    """Read a file of at most 1 MB.
+    """Read a file of at most 10 MB.
 
     Raises:
         Unreadable: missing, too large, or not UTF-8.
@@ -300,7 +300,9 @@ def _text_of(path: Path) -> str:
     except OSError as error:
         if error.errno == errno.EFBIG:
             hint = "split it into several files in a folder, or reduce the number of tables"
-            raise Unreadable(Problem("config.too_large", f"{path} is larger than 1 MB", str(path), hint=hint)) from None
+            raise Unreadable(
+                Problem("config.too_large", f"{path} is larger than 10 MB", str(path), hint=hint)
+            ) from None
         if isinstance(error, FileNotFoundError):
             hint = "write one with 'tablewatch init'"
             raise Unreadable(Problem("config.not_found", f"{path} does not exist", str(path), hint=hint)) from None

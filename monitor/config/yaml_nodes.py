@@ -20,7 +20,7 @@ import yaml
 from checks.parameters.numbers import WrittenNumber
 from monitor.terminal.problem import Problem
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 10_000_000
 MAX_DEPTH = 50
 MAX_REPEATED = 50_000
 """Values that aliases may repeat in one file; a "billion laughs" needs a few lines to name 10^9 of them."""

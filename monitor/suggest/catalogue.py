@@ -190,6 +190,8 @@ def _readable(source: Source) -> Mapping[str, AbstractSet[str]] | None:
 
 def _look_at(source: Source, entry: TableEntry, readable: Mapping[str, AbstractSet[str]] | None) -> TableEntry:
     """Return an entry with the columns that may be read, and of its keys those that may be."""
+    if not "".join(filter(str.isprintable, entry.name)).strip():
+        return TableEntry(entry.name, problem=f"source '{source.name}': a table without a name cannot be configured")
     columns = run_guarded(lambda: source.table(entry.name).schema(), passes_on=(KeyboardInterrupt,))
     if isinstance(columns, Outcome):
         problem = str(columns.message)

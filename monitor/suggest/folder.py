@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 from sources import delta_tables, remedy_of
 
 DATABASES: Final[Mapping[str, str]] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
+_MAGIC, _MAGIC_AT = b"DUCK", 8
+"""What a file of DuckDB holds after its checksum."""
 _DATA: Final = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _LIBRARIES: Final = frozenset({"node_modules", "site-packages"})
 
@@ -118,6 +120,16 @@ class Folder:
 def is_database(name: str) -> bool:
     """Check whether a name has the ending of a database."""
     return Path(name).suffix.lower() in DATABASES
+
+
+def engine_of(path: Path) -> str:
+    """Return the engine of a database by what its file begins with, else by its name: DuckDB's are often `.db`."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_MAGIC_AT + len(_MAGIC))
+    except OSError:  # told when it is opened
+        head = b""
+    return "duckdb" if head[_MAGIC_AT:] == _MAGIC else DATABASES[path.suffix.lower()]
 
 
 def _ending(name: str) -> str:

@@ -33,6 +33,7 @@ _MOST_COLUMNS: Final = 300
 _MOST_SHAPES: Final = 200
 _MOST_VALUES: Final = 1_000
 _MOST_HOURS: Final = 20_000
+_MICROSECONDS: Final = 6
 _COUNTED_TIMES: Final = "0001-01-01", "9998-12-31"
 _FIGURES: Final = ("n", "distinct", "singletons", "alike")
 _SEPARATOR: Final = "\x1f"
@@ -273,7 +274,10 @@ def hours_of(statements: TableStatements, column: str, *, second: int = 0) -> Se
             rows = table.filter(table[name].notnull())
             rows = rows.select(hour=(rows[name] // (3600 * second)).cast("int64"))
         else:
-            rows = table.select(moment=as_moment(table[name], dialect).value)
+            moment = as_moment(table[name], dialect).value
+            if moment.type().is_timestamp() and (moment.type().scale or 0) > _MICROSECONDS:
+                moment = moment.cast("timestamp(6)")  # DuckDB has no nanoseconds in the year 1
+            rows = table.select(moment=moment)
             rows = rows.filter(
                 rows["moment"].between(*map(ibis.timestamp, _COUNTED_TIMES))
             )  # no infinity, and no day of a year 0

@@ -11,7 +11,7 @@ from shlex import quote
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from monitor.suggest.folder import DATABASES, Folder, FolderFiles, count_data, is_database
+from monitor.suggest.folder import Folder, FolderFiles, count_data, engine_of, is_database
 from sources import IcebergCatalog, SourceSpec, delta_tables, is_file, path_in_url
 
 _CATALOGUE: Final = "iceberg+"
@@ -155,7 +155,7 @@ def _files(files: FolderFiles, folder: Path, working: Path) -> SourceLocation:
 
 
 def _database(path: str, folder: Path, working: Path) -> SourceLocation:
-    engine = DATABASES[Path(path).suffix.lower()]
+    engine = engine_of(working / path)
     return _address(f"{engine}:///{path_in_url(path)}", folder, working)
 
 

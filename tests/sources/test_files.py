@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import ibis
 import pytest
 
 from sources import (
@@ -458,3 +459,18 @@ def test_files_are_read_without_pandas(tmp_path: Path, write: Write) -> None:
     )
     result = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines() == ["3", "2", "False"]
+
+
+def test_a_statement_names_a_hundred_columns_of_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes are found in each of 250 columns, and Ibis compiles each question about them once, not per column."""
+    names = [f"c{at}" for at in range(250)]
+    rows = [["0x10" if at == 249 else str(row * at) for at in range(250)] for row in range(3)]
+    text = "\n".join(",".join(cells) for cells in [names, *rows])
+    (tmp_path / "wide.csv").write_text(text + "\n", encoding="utf-8")
+    compiled = []
+    to_sql = ibis.to_sql
+    monkeypatch.setattr(ibis, "to_sql", lambda *args, **rest: compiled.append(args) or to_sql(*args, **rest))
+    with open_source(spec(tmp_path, "wide.csv")) as source:
+        kinds = source.table("wide").schema()
+    assert (kinds["c248"].is_integer(), kinds["c249"].is_string()) == (True, True)
+    assert len(compiled) <= 4

@@ -108,6 +108,18 @@ def test_tables_of_the_database_in_the_url_are_listed(mysql_schema: str, owner: 
     owner.query(f"DROP DATABASE {other}")
 
 
+def test_invisible_columns_are_columns(mysql_schema: str, owner: Any) -> None:
+    """`SELECT *` leaves them out; a statement about all columns reads them."""
+    owner.query("CREATE TABLE hidden (a INTEGER, b INTEGER INVISIBLE DEFAULT 7)")
+    owner.query("INSERT INTO hidden (a) VALUES (1)")
+    with source_of(mysql_schema) as source:
+        table = source.table("hidden")
+        assert set(table.columns) == {"a", "b"}
+        rows = table.filter(table["a"] > 0).select("b", "a")
+        assert source.fetch(source.compile(rows)) == [{"b": 7, "a": 1}]
+        assert source.fetch(source.compile(table.select(*table.columns))) == [{"a": 1, "b": 7}]
+
+
 def test_a_declared_key_is_found_with_the_right_to_select_alone(reader: str) -> None:
     """`init` proposes the key of a table that the account may read."""
     [table] = read_catalogue(SourceSpec("shop", Path(), url=reader))

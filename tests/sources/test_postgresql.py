@@ -221,6 +221,15 @@ def test_a_partitioned_table_stands_for_its_partitions(postgres_schema: str, own
         assert source.table("events_2a").columns == ("id", "day")
 
 
+def test_a_materialised_view_without_rows_says_so(postgres_schema: str, owner: Any) -> None:
+    """Until it is refreshed nothing can be read."""
+    owner.execute("CREATE MATERIALIZED VIEW later AS SELECT 1 AS id WITH NO DATA")
+    with source_of(postgres_schema) as source:
+        table = source.table("later")
+        with pytest.raises(QueryFailed, match="no rows yet; expected REFRESH MATERIALIZED VIEW"):
+            source.fetch(source.compile(table))
+
+
 def test_a_value_that_does_not_fit_is_not_printed(postgres_schema: str, owner: Any) -> None:
     """PostgreSQL prints the value it could not convert; our error does not."""
     owner.execute("CREATE TABLE notes AS SELECT 'canary'::text AS note, '12000-01-01'::timestamp AS far")

@@ -109,11 +109,11 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
     assert "tablewatch init" in str(caught.value.problems[0].hint)
 
 
-def test_a_file_over_one_megabyte_is_refused(tmp_path: Path) -> None:
+def test_a_file_over_ten_megabytes_is_refused(tmp_path: Path) -> None:
     """The size is looked at before anything is parsed."""
     path = tmp_path / "big.yaml"
-    path.write_text("a: " + "x" * 1_000_000, encoding="utf-8")
-    with pytest.raises(ConfigError, match="larger than 1 MB"):
+    path.write_text("a: " + "x" * 10_000_000, encoding="utf-8")
+    with pytest.raises(ConfigError, match="larger than 10 MB"):
         load(path)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from monitor.suggest.folder import Folder, FolderFiles, count_data
+from monitor.suggest.folder import Folder, FolderFiles, count_data, engine_of
 from monitor.suggest.sources import source_locations
 
 
@@ -82,6 +82,14 @@ def test_a_folder_that_ends_like_a_database_is_none(tmp_path: Path) -> None:
     folder = _fill(tmp_path, "old.db/", "new.db", "NEW.DB")
     (tmp_path / "gone.db").symlink_to(tmp_path / "nowhere")
     assert Folder.of(tmp_path).databases == folder.databases == ["NEW.DB", "new.db"]
+
+
+def test_a_database_is_of_the_engine_that_wrote_it(tmp_path: Path) -> None:
+    """A file of DuckDB may be named `.db`, as its documentation does; what neither wrote is told by its name."""
+    duckdb.connect(str(tmp_path / "a.db")).close()
+    _fill(tmp_path, "b.db", "c.duckdb")
+    names = ("a.db", "b.db", "c.duckdb", "none.db")
+    assert [engine_of(tmp_path / name) for name in names] == ["duckdb", "sqlite", "duckdb", "sqlite"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")

@@ -363,6 +363,41 @@ def test_a_column_that_cannot_be_read_costs_only_itself(capsys: pytest.CaptureFi
     assert {"key", "volume", "schema"} <= {item["kind"] for item in table["proposals"]}
 
 
+def test_types_that_pandas_and_arrow_write_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """Times of nanoseconds are measured, and beside a decimal of 60 digits a type of which Ibis has no name is read."""
+    numbers = pa.array(range(40), pa.int64())
+    times = pa.array([at * 3_600 * 10**9 for at in range(40)], pa.timestamp("ns"))
+    columns = {"id": numbers, "loaded_at": times, "t": pa.array([1] * 40, pa.time64("ns"))}
+    pq.write_table(pa.table(columns), "t.parquet")  # type: ignore[no-untyped-call]
+    wide = pa.array([1] * 40, pa.decimal256(60, 2))
+    pq.write_table(pa.table({**columns, "wide": wide}), "w.parquet")  # type: ignore[no-untyped-call]
+    tables = _passes(capsys, "*.parquet")
+    assert [tables[name]["left_out_columns"] for name in ("t", "w")] == [[], ["wide"]]
+    assert {"key", "volume", "schema"} <= {item["kind"] for item in tables["t"]["proposals"]}
+
+
+def test_a_table_without_a_name_costs_only_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """SQLite allows it; a configuration cannot name it, so it is told and the others are written."""
+    with closing(sqlite3.connect("odd.db")) as connection:
+        for name in ("", " ", "good"):
+            connection.execute(f'CREATE TABLE "{name}" (id INTEGER PRIMARY KEY)')
+    code, written = _json(capsys, "init", "--source", "odd.db")
+    assert (code, [table["table"] for table in written["suggestions"]]) == (0, ["good"])
+    assert written["left_out"] == ["source 'odd': a table without a name cannot be configured"] * 2
+    code, _ = _json(capsys, "config", "check")
+    assert code == 0
+
+
+def test_a_configuration_of_thousands_of_tables_is_read(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What `init` writes of a large database, such as 3,200 tables in 2 MB, is not refused for its size."""
+    table = "- {{name: t{0}, source: s, checks: [{{type: volume, min: 1, why: {1}}}]}}\n"
+    text = "".join(table.format(number, "x" * 600) for number in range(3_200))
+    assert len(text) > 2_000_000
+    head = "version: 1\nproject: p\nsources: {s: {url: 'sqlite:///s.db'}}\ntables:\n"
+    (here / "tablewatch.yaml").write_text(head + text, encoding="utf-8")
+    assert _json(capsys, "config", "check")[0] == 0
+
+
 def test_an_internal_error_of_one_table_is_its_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
