@@ -47,9 +47,8 @@ __all__ = [
 # a law holds or it does not: how long an example takes on a busy machine decides nothing
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("unshrunk", settings.get_profile("random"), phases=[Phase.explicit, Phase.generate])
-# CI judges the change, so its examples are the same every time; new ones are drawn everywhere else (`make search`)
+# CI judges the change, so its examples are the same every time; `make search` draws new ones, as does every run elsewhere
 settings.register_profile("ci", settings.get_profile("random"), derandomize=True, database=None)
-settings.load_profile("ci" if os.environ.get("CI") else "random")
 
 # without bytecode, every command that a test starts compiles the product again, and pytest rewrites every test again
 sys.dont_write_bytecode = False
@@ -67,6 +66,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
 def pytest_configure(config: pytest.Config) -> None:
     """Remember the tier before test modules are imported, and register the markers of what tests need."""
     remember_tier(config)
+    judges_a_change = bool(os.environ.get("CI")) and config.getoption("--tier") != "search"
+    settings.load_profile("ci" if judges_a_change else "random")
     write_passed(config)
     add_markers(config)
 
