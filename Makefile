@@ -9,9 +9,10 @@ INPUTS ?= 20000
 READY  := $(VENV)/.ready
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 TIER   ?= all
+SINCE  ?= main
 ZENSICAL := 0.0.73
 
-.PHONY: help demo setup test test-all search soak check bench docs audit release dist image site clean
+.PHONY: help demo setup test affected test-all search soak check bench docs audit release dist image site clean
 
 help:  ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -39,6 +40,9 @@ demo: $(RUNTIME)  ## Build a small shop with planted faults, replay six weeks of
 
 test: $(READY)  ## Run the quick tests: every capability, in about five minutes
 	$(BIN)/python -m pytest $(PARALLEL) --tier quick
+
+affected: $(READY)  ## Run the quick tests that a change reaches: SINCE=main (minutes; what it cannot know, `make test` does)
+	$(BIN)/python -m pytest $(PARALLEL) --tier quick $$($(BIN)/python -m tests.affected --since $(SINCE))
 
 test-all: $(READY)  ## Run all tests (an hour); with TIER=change, of slow functions some of their cases only
 	$(BIN)/python -m pytest $(PARALLEL) --tier $(TIER)

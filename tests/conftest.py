@@ -47,7 +47,7 @@ __all__ = [
 # a law holds or it does not: how long an example takes on a busy machine decides nothing
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("unshrunk", settings.get_profile("random"), phases=[Phase.explicit, Phase.generate])
-# CI judges the change, so its examples are the same every time; `make search` draws new ones, as does every run elsewhere
+# CI judges the change, so its examples are the same every time; new ones are drawn elsewhere, and by `make search`
 settings.register_profile("ci", settings.get_profile("random"), derandomize=True, database=None)
 
 # without bytecode, every command that a test starts compiles the product again, and pytest rewrites every test again
