@@ -39,7 +39,7 @@ class WheelLayout(BuildHookInterface):  # type: ignore[type-arg]
         self.build_config.set_exclude_all()
         build_data["force_include"].update({str(path): path.name for path in self._folder.iterdir()})
 
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's
+    def finalize(self, version: str, *_: object) -> None:
         """Remove the folder."""
         if version != "editable":
             shutil.rmtree(self._folder)

@@ -6,7 +6,6 @@ first. They go with the next release.
 
 import sys
 import warnings
-from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -35,12 +34,7 @@ class _Finder(MetaPathFinder, Loader):
         self._name = name
         self._specs: dict[str, ModuleSpec | None] = {}
 
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None = None,  # noqa: ARG002 - importlib's signature
-        target: ModuleType | None = None,  # noqa: ARG002
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         """Return where a module is; None for one of another package."""
         return spec_from_loader(fullname, self) if fullname.startswith(f"{self._name}.") else None
 
