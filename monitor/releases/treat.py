@@ -179,6 +179,7 @@ def verify_release(
         **counted_figures(verdict, of_people, crowd),
         "t_of_input": of_input,
         "persons": None if crowd is None else crowd.as_json(),
+        "counted_by": [str(unit.of_row.name) for unit in units],
     }
     uniqueness = people_singled_out(case, treated.frame, untreated(case, plan), units)
     uniqueness = uniqueness or find_uniqueness(place, untreated(case, plan), case.quasi)

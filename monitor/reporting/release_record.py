@@ -33,6 +33,9 @@ KINDS: Final[Mapping[RemedyKind, Message]] = {
 }
 _DIVERSITY: Final = Message("distinct sensitive values per equivalence class (l)")
 _CLOSENESS: Final = Message("distance of each class's sensitive values from the table's (t)")
+_COUNTED_ROWS: Final = Message("rows")
+_COUNTED_PEOPLE: Final = Message("people, by {columns}")
+_COUNTED_LINKED: Final = Message("people, by {columns}, all rows of a person together")
 _OMITTED: Final = frozenset({"type", "others", "where"})
 """Parameters that a page omits: the first is the name of the remedy, the others may hold values of the table."""
 
@@ -103,6 +106,16 @@ class Certificate:
     def limits(self) -> Sequence[CertificateLimit]:
         """Return what was asked, and what was reached."""
         return tuple(limits_of(self.body) if self.grouped else _epsilon(self.body))
+
+    @property
+    def counted(self) -> Message | None:
+        """Return what was counted: rows, people, or people by all of their rows; None where it was not recorded."""
+        by = self.body["reached"].get("counted_by")
+        if not self.grouped or by is None:
+            return None
+        is_linked = (self.body["reached"].get("persons") or {}).get("rows_linked")
+        text = (_COUNTED_LINKED if is_linked else _COUNTED_PEOPLE) if by else _COUNTED_ROWS
+        return text.given(columns=by)
 
     @property
     def columns(self) -> Sequence[CertificateColumn]:

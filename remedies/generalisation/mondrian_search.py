@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Whole = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+_JOINED: Final = 2
+"""So many parts are joined beside each refused one: while a table changes, refused ones stay whole more often."""
 
 
 def mondrian(
@@ -252,26 +254,26 @@ def _concealed(
 ) -> tuple[Mask, int, Whole]:
     """Join parts again, so that a part that stays whole need not be one whose cut was refused for its values.
 
-    As many are joined as were refused, the first in order whose cut could have been refused, as far as their values
-    tell; first those that were whole in as many earlier outputs as one that was refused, so that what stays whole while
-    the table changes is no more likely to be one. Returned is which parts are those of the result, how many are whole
-    for their values, and which are joined.
+    Twice as many are joined as were refused, the first in order whose cut could have been refused, as far as their
+    values tell; first those that were whole in as many earlier outputs as one that was refused, so that what stays
+    whole while the table changes is no more likely to be one. Returned is which parts are those of the result, how many
+    are whole for their values, and which are joined.
     """
     whole_since, could_be_refused = cache(whole_since), cache(could_be_refused)
     inside = np.zeros(len(parts.sides), dtype=np.bool_)
     whole, hidden, joined, tried = parts.sides == 0, parts.refused.copy(), inside.copy(), inside.copy()
-    while hidden.sum() > joined.sum():
+    while _JOINED * hidden.sum() > joined.sum():
         cut = np.flatnonzero(~whole & ~inside & ~tried)
         twigs = cut[np.array([whole[parts.parts_of(part)].all() for part in cut.tolist()], dtype=np.bool_)]
         if not len(twigs):
             break
         order = sorted(in_order(twigs).tolist(), key=whole_since, reverse=True)
-        wanted = Counter(whole_since(part) for part in np.flatnonzero(hidden).tolist())
+        wanted = Counter(whole_since(part) for part in np.flatnonzero(hidden).tolist() * _JOINED)
         wanted -= Counter(whole_since(part) for part in np.flatnonzero(joined).tolist())
         tried[twigs] = True
         for part, alike in [*((part, True) for part in order), *((part, False) for part in order)]:
             is_next = not whole[part] and (not alike or wanted[whole_since(part)] > 0)
-            if is_next and hidden.sum() > joined.sum() and could_be_refused(part):
+            if is_next and _JOINED * hidden.sum() > joined.sum() and could_be_refused(part):
                 sides = parts.parts_of(part)
                 inside[sides], hidden[sides], joined[sides] = True, False, False
                 whole[part] = joined[part] = True

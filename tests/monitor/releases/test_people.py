@@ -85,6 +85,7 @@ def test_the_certificate_counts_people_and_the_file_beside(desk: Desk, key: dict
     desk.write(visits(of_one=False), limits={"k": 5}, **key)
     reached: Any = desk.given_out().event.body["reached"]
     assert (reached["k"], reached["highest_risk"], reached["of_file"]["k"]) == (8, 1 / 8, 48)
+    assert reached["counted_by"] == ["id"]
     project = Project(load(desk.config), desk.clock)
     with project.open_store() as store:
         assert verify_file(project, store, desk.folder / "out.parquet").is_verified

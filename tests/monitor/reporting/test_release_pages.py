@@ -327,3 +327,21 @@ def test_what_others_wrote_stays_text_in_a_comparison(localizer):
     assert sorted(attacked.elements) == sorted(harmless.elements)
     assert {name for _, name, _ in attacked.attributes} == {name for _, name, _ in harmless.attributes}
     assert "<script>alert(1)</script>" in attacked.text
+
+
+@pytest.mark.parametrize(
+    ("reached", "text"),
+    [
+        ({"counted_by": []}, "rows"),
+        ({"counted_by": ["id"], "persons": {"rows_linked": False}}, "people, by id"),
+        (
+            {"counted_by": ["id", "visit"], "persons": {"rows_linked": True}},
+            "people, by id, visit, all rows of a person together",
+        ),
+        ({}, "None"),
+    ],
+)
+def test_a_certificate_says_what_was_counted(reached, text):
+    """Rows, people, or people by all of their rows; an earlier version did not record it."""
+    made = Certificate(1, event(ReleaseEventKind.EXPORTED, 1, body=body(reached={**body()["reached"], **reached})))
+    assert str(made.counted) == text
