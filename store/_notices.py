@@ -101,13 +101,14 @@ class LastingIncident(NamedTuple):
     detected_at: datetime
     acknowledged_at: datetime | None
     flapping: bool
+    assignee: str | None = None
 
     @classmethod
     def of(cls, incident: Incident) -> "LastingIncident":
         """Return it of an incident."""
         episode, episodes = incident.last, len(incident.episodes)
         facts = (incident.id, incident.table, incident.severity, incident.kind, episodes)
-        return cls(*facts, episode.detected_at, episode.acknowledged_at, incident.flapping)
+        return cls(*facts, episode.detected_at, episode.acknowledged_at, incident.flapping, incident.assignee)
 
 
 @dataclass(frozen=True, slots=True)

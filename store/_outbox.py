@@ -45,6 +45,7 @@ _OPEN_INCIDENTS: Final = (
     select(
         *(_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind),
         *(_EPISODE.c.number + 1, _EPISODE.c.detected_at, _EPISODE.c.acknowledged_at, _INCIDENT.c.flapping),
+        _INCIDENT.c.assignee,
     )
     .join(_EPISODE, _EPISODE.c.incident_id == _INCIDENT.c.id)
     .where(_LASTS, _EPISODE.c.resolved_at.is_(None))

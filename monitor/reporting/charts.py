@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from monitor.reporting.timeline import Timeline, TimelineBand, TimelineBar, TimelineLane, TimelineStretch
+from monitor.reporting.timeline import Timeline, TimelineBar, TimelineLane, TimeState
 
 HEIGHT: Final = 132
 """Pixels of the tallest column."""
@@ -24,7 +24,7 @@ _SMALLEST: Final = 1.5
 _ROW: Final = 16
 _BAR: Final = 12
 _MARGIN: Final = 4
-"""Pixels above and below the bars of a lane, in which unobserved time and planned work can be seen beside them."""
+"""Pixels above and below the bars of a lane, in which its state can be seen beside them."""
 _NARROWEST: Final = 0.004
 """Share of the week below which a bar could not be seen."""
 
@@ -105,13 +105,11 @@ class LaneBar:
 
 @dataclass(frozen=True, slots=True)
 class LaneChart:
-    """The bars of a lane of the timeline, what lies behind them, and its height; pixels down, percent across."""
+    """The bars of a lane of the timeline, its state at each moment, and its height; pixels down, percent across."""
 
     lane: TimelineLane
     bars: tuple[LaneBar, ...]
-    unobserved: tuple[tuple[Box, TimelineStretch], ...]
-    maintenance: tuple[tuple[Box, TimelineStretch], ...]
-    unwatched: tuple[tuple[Box, TimelineStretch], ...]
+    ground: tuple[tuple[Box, TimeState], ...]
     height: float
 
 
@@ -120,17 +118,14 @@ def timeline_lanes(timeline: Timeline) -> Sequence[LaneChart]:
 
     The name of the table stands above it as text of the page: it wraps on a telephone, and paper breaks between lanes.
     """
-    return [_lane_chart(lane) for lane in timeline.lanes]
+    return [_lane_chart(lane, timeline.now) for lane in timeline.lanes]
 
 
-def _lane_chart(lane: TimelineLane) -> LaneChart:
+def _lane_chart(lane: TimelineLane, now: float) -> LaneChart:
     height = float(_MARGIN + (1 + max((row for _, row in lane.bars), default=0)) * _ROW)
-
-    def behind(band: TimelineBand) -> tuple[tuple[Box, TimelineStretch], ...]:
-        return tuple((_across(stretch.start, stretch.end, 0, height), stretch) for stretch in band.stretches)
-
     bars = tuple(_lane_bar(bar, float(_MARGIN + row * _ROW)) for bar, row in lane.bars)
-    return LaneChart(lane, bars, behind(lane.unobserved), behind(lane.maintenance), behind(lane.unwatched), height)
+    ground = tuple((_across(start, end, 0, height), state) for start, end, state in lane.states(now))
+    return LaneChart(lane, bars, ground, height)
 
 
 def _lane_bar(bar: TimelineBar, y: float) -> LaneBar:

@@ -25,6 +25,7 @@ from monitor.reporting.words import (
     SEVERITY_SHAPES,
     STATE_SHAPES,
     STATES,
+    TIME_STATES,
 )
 from monitor.summaries.incident import RESOLUTIONS
 from monitor.summaries.level_groups import LevelGroup, groups_in_report
@@ -107,6 +108,7 @@ def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable
         "period_name": lambda period: _period_name(period, localizer),
         "columns": _columns,
         "timeline_lanes": charts.timeline_lanes,
+        "time_state": lambda state: say(TIME_STATES[state]),
         "grid_columns": charts.grid_columns,
         "collapsed": collapsed,
         "signed_bar": charts.signed_bar,
@@ -114,8 +116,8 @@ def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable
     }
 
 
-def texts(localizer: MessageFormatter) -> Mapping[str, Callable[..., str]]:
-    """Return `_` and `ngettext`, which take the values of the places in their texts."""
+def texts(localizer: MessageFormatter) -> Mapping[str, Any]:
+    """Return `_` and `ngettext`, which take the values of the places in their texts, and the states of time."""
 
     def text(message: str, **values: Any) -> str:
         return Message(message, values).render(localizer)
@@ -123,7 +125,7 @@ def texts(localizer: MessageFormatter) -> Mapping[str, Callable[..., str]]:
     def plural(name: str, many: str, n: int, **values: Any) -> str:
         return Message(many, {**values, "n": n}, one=name, counted="n").render(localizer)
 
-    return {"_": text, "ngettext": plural}
+    return {"_": text, "ngettext": plural, "time_states": tuple(TIME_STATES)}
 
 
 def format_title(title: Message, localizer: MessageFormatter) -> str:

@@ -8,10 +8,11 @@ import base64
 import hashlib
 import importlib.resources
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.bccache import Bucket
@@ -28,6 +29,7 @@ from monitor.terminal.redaction import one_line, visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 SECTIONS: Final = (
     "headline",
@@ -57,6 +59,10 @@ RELEASE_STYLES: Final = ("report/report.css", "release/release.css", "release/pl
 _FIRST_HEADING: Final = 3
 """Level of the headings of a text within a page, whose own are the title and the sections."""
 _LINKS: Final = ("http://", "https://", "mailto:")
+_REFERENCES: Final = re.compile(
+    r"(https?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]])|(?<![\w&/#])#(\d{1,18})\b|(?<![\w.@/])@([\w][\w.-]{0,99})"
+)
+"""An address, the number of an incident, or the name of a person, in a comment."""
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
@@ -105,13 +111,13 @@ def escape_markdown(value: str) -> Markup:
     return Markup(signs_escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
 
 
-def markdown_html(text: str) -> str:
+def markdown_html(text: str, *, is_comment: bool = False) -> str:
     """Render Markdown that a person wrote (CommonMark, with tables) as HTML.
 
     HTML in it stays text, images are not fetched, links lead to http, https or mail; the highest of its headings are on
-    the third level.
+    the third level. A comment keeps its lines, and addresses, `#9` and `@mia` in it are links.
     """
-    reader = _markdown_reader()
+    reader = _markdown_reader(breaks=is_comment)
     tokens = reader.parse(text)
     headings = [token for token in tokens if token.type in {"heading_open", "heading_close"}]
     highest = min((int(token.tag[1]) for token in headings), default=1)
@@ -121,15 +127,39 @@ def markdown_html(text: str) -> str:
         part.attrSet("rel", "noreferrer")
         if not str(part.attrGet("href")).lower().startswith(_LINKS):
             del part.attrs["href"]
+    for token in tokens if is_comment else ():
+        if token.children:
+            token.children = list(_with_references(token.children))
     rendered: str = reader.renderer.render(tokens, reader.options, {})
     return rendered
 
 
+def _with_references(tokens: "Sequence[Token]") -> "Iterator[Token]":
+    """Yield the tokens of a line, with addresses, incidents and people as links where they are in none yet."""
+    from markdown_it.token import Token
+
+    within = 0
+    for token in tokens:
+        within += {"link_open": 1, "link_close": -1}.get(token.type, 0)
+        if token.type != "text" or within:
+            yield token
+            continue
+        at = 0
+        for match in _REFERENCES.finditer(token.content):
+            href = match[1] or (f"/incidents/{match[2]}" if match[2] else f"/search?text={quote(match[3])}")
+            yield Token("text", "", 0, content=token.content[at : match.start()])
+            yield Token("link_open", "a", 1, attrs={"href": href, "rel": "noreferrer"})
+            yield Token("text", "", 0, content=match[0])
+            yield Token("link_close", "a", -1)
+            at = match.end()
+        yield Token("text", "", 0, content=token.content[at:])
+
+
 @cache
-def _markdown_reader() -> "MarkdownIt":
+def _markdown_reader(*, breaks: bool) -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    return MarkdownIt("commonmark", {"html": False, "breaks": breaks}).enable("table").disable("image")
 
 
 def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:

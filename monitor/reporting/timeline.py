@@ -1,19 +1,47 @@
-"""The period as a picture: a lane for each table, a bar for each episode, from when the data went bad to its repair."""
+"""Time as a picture, one for reports, pages and terminals: a lane for each table, in which every moment has one state.
+
+What is not known is never drawn as good. Bars show the episodes of incidents on that ground.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Final
 
 from checks.classes.arrays import np
-from incidents import OPEN_END, Gap, TimeMeasure, from_us, to_us
+from incidents import NOT_RUN, OPEN_END, Gap, TimeMeasure, from_us, to_us
 from monitor.config import Config
 from monitor.config.prices import planned_work
 from monitor.reporting.period import PeriodPart
 from monitor.summaries.coverage import MonitoringStart
 from monitor.summaries.ranking import Ranking
+
+
+class TimeState(StrEnum):
+    """What is known of a table at a moment, in the order of the legend.
+
+    Bad data is told apart before and after its detection. `NOT_MONITORED`: before the first run of a check, or between
+    runs that were missed. `NOT_YET`: after the moment of knowing.
+    """
+
+    GOOD = "good"
+    UNDETECTED = "undetected"
+    REPAIR = "repair"
+    UNKNOWN = "unknown"
+    NOT_MONITORED = "not-monitored"
+    MAINTENANCE = "maintenance"
+    NOT_YET = "not-yet"
+
+
+_WORST_FIRST: Final = (
+    *(TimeState.REPAIR, TimeState.UNDETECTED, TimeState.UNKNOWN, TimeState.NOT_MONITORED),
+    *(TimeState.MAINTENANCE, TimeState.GOOD, TimeState.NOT_YET),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +80,25 @@ class TimelineBand:
     stretches: tuple[TimelineStretch, ...] = ()
     length_us: int = 0
 
+    @property
+    def edges(self) -> Iterator[float]:
+        """Yield where its stretches begin and end."""
+        for stretch in self.stretches:
+            yield from (stretch.start, stretch.end)
+
+    def covers(self, share: float) -> bool:
+        """Check whether a moment lies in one of its stretches, which are in order."""
+        at = bisect_right(self.stretches, share, key=lambda stretch: stretch.start) - 1
+        return at >= 0 and share < self.stretches[at].end
+
 
 @dataclass(frozen=True, slots=True)
 class TimelineLane:
     """The episodes of a table, each with its row (from 0); `more` counts incidents that are not drawn.
 
-    `unobserved`: when some check of the table, that had run, saw nothing; `maintenance`: when work on it was planned;
-    `unwatched`: the time before any check of the table ran, first at `since`; None where none ever did.
+    `unobserved`: when some check of the table, that had run, saw nothing; `not_run`: the part of it in which it should
+    have run; `maintenance`: when work on it was planned; `unwatched`: the time before any check of the table ran, first
+    at `since`; None where none ever did. `undetected` and `repair`: when its data was bad, by all its incidents.
     """
 
     table: str
@@ -68,34 +108,78 @@ class TimelineLane:
     maintenance: TimelineBand = TimelineBand()
     unwatched: TimelineBand = TimelineBand()
     since: datetime | None = None
+    not_run: TimelineBand = TimelineBand()
+    undetected: TimelineBand = TimelineBand()
+    repair: TimelineBand = TimelineBand()
+
+    def states(self, now: float = 1.0) -> Sequence[tuple[float, float, TimeState]]:
+        """Return the state of each moment as stretches in order, in shares of the period; `now` ends what is known.
+
+        Of what holds at once, the last here counts: good, unknown, not monitored, bad, bad and detected, maintenance.
+        """
+        layers = (
+            (TimeState.UNKNOWN, self.unobserved),
+            (TimeState.NOT_MONITORED, self.not_run),
+            (TimeState.NOT_MONITORED, self.unwatched),
+            (TimeState.UNDETECTED, self.undetected),
+            (TimeState.REPAIR, self.repair),
+            (TimeState.MAINTENANCE, self.maintenance),
+        )
+        edges = sorted({0.0, now, 1.0, *(edge for _, band in layers for edge in band.edges)})
+        states: list[tuple[float, float, TimeState]] = []
+        for start, end in pairwise(edges):
+            middle = (start + end) / 2
+            holding = [state for state, band in layers if band.covers(middle)]
+            state = TimeState.NOT_YET if middle > now else holding[-1] if holding else TimeState.GOOD
+            if states and states[-1][2] is state:
+                states[-1] = (states[-1][0], end, state)
+            else:
+                states.append((start, end, state))
+        return states
+
+    def worst(self, start: float, end: float, now: float = 1.0) -> TimeState:
+        """Return the worst state between two shares of the period: what one letter of a terminal stands for."""
+        states = {state for begin, over, state in self.states(now) if begin < end and over > start}
+        return next(state for state in _WORST_FIRST if state in states)
 
 
 @dataclass(frozen=True, slots=True)
 class TimelinePart:
-    """The start and end of a day or a week, as shares of the period; some are longer where clocks change."""
+    """The start and end of a day, a week or some hours, as shares of the period; clocks may change in it."""
 
     date: date
     start: float
     end: float
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The period as a picture; `more_tables` counts tables that are not drawn, `incidents` all incidents."""
+    """The period as a picture; `more_tables` counts tables that are not drawn, `incidents` all incidents.
+
+    `now`: the moment of knowing as a share of the period, 1 where that is over.
+    """
 
     lanes: tuple[TimelineLane, ...]
     parts: tuple[TimelinePart, ...]
     more_tables: int
     incidents: int
+    now: float = 1.0
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON value: the episodes that are drawn, by table."""
-        return {"shown": [_shown(lane) for lane in self.lanes], "more": self.more_tables, "incidents": self.incidents}
+        """Return it as a JSON value: the episodes that are drawn, by table, and how long which state lasted."""
+        shown = [_shown(lane, self.now) for lane in self.lanes]
+        return {"shown": shown, "more": self.more_tables, "incidents": self.incidents}
 
 
-def _shown(lane: TimelineLane) -> dict[str, Any]:
-    since = None if lane.since is None else lane.since.isoformat()
-    return {"table": lane.table, "watched_since": since, "episodes": _episodes(lane), "more": lane.more}
+def _shown(lane: TimelineLane, now: float) -> dict[str, Any]:
+    return {
+        "table": lane.table,
+        "watched_since": None if lane.since is None else lane.since.isoformat(),
+        "episodes": _episodes(lane),
+        "more": lane.more,
+        "states": [[round(start, 6), round(end, 6), state.value] for start, end, state in lane.states(now)],
+    }
 
 
 def _episodes(lane: TimelineLane) -> list[dict[str, Any]]:
@@ -128,8 +212,16 @@ class _Span:
         return (inside - self.start_us) / (self.end_us - self.start_us)
 
 
-_LANES: Final = 12
-"""Tables that are drawn, those with the heaviest incidents first."""
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The tables that are drawn: `most` with the heaviest incidents; those of `always` without an incident, too."""
+
+    most: int = 12
+    always: Sequence[str] = ()
+
+
+MOST_HARMED: Final = Lanes()
+
 _ROWS: Final = 3
 """Bars of one table above each other, where they overlap."""
 _BARS: Final = 100
@@ -147,6 +239,7 @@ def timeline(
     as_of_us: int,
     config: Config,
     watching_of: Callable[[Sequence[str]], tuple[MonitoringStart, Iterable[Gap]]],
+    lanes: Lanes = MOST_HARMED,
 ) -> Timeline:
     """Return the episodes of a period's incidents by table, clipped to it, and to now while it goes on.
 
@@ -157,40 +250,43 @@ def timeline(
         config: knows what work is planned on which table.
         watching_of: returns since when the tables that are drawn, by their names, are watched, and their unobserved
             time; of others, too.
+        lanes: which tables are drawn.
     """
     span = _Span(to_us(calendar[0].start), to_us(calendar[-1].end), as_of_us)
     length = span.end_us - span.start_us
     starts = [(to_us(part.start) - span.start_us) / length for part in calendar]
     parts = tuple(
-        TimelinePart(part.date, start, end)
+        TimelinePart(part.date, start, end, part.start)
         for part, start, end in zip(calendar, starts, [*starts[1:], 1.0], strict=True)
     )
-    if ranking is None:
-        return Timeline((), parts, 0, 0)
-    by_table = _places_by_table(ranking)
-    lanes = [_lane(ranking, table, places, span) for table, places in list(by_table.items())[:_LANES]]
-    names = [lane.table for lane in lanes]
-    watching, gaps = watching_of(names)
-    unseen, planned = _unseen(gaps, names), planned_work(config, names)
+    by_table = {} if ranking is None else _places_by_table(ranking)
+    drawn = [] if ranking is None else [_lane(ranking, *item, span) for item in list(by_table.items())[: lanes.most]]
+    drawn += [TimelineLane(name, (), 0) for name in lanes.always if name not in {lane.table for lane in drawn}]
+    names = [lane.table for lane in drawn]
+    watching, gaps = watching_of(names) if names else (MonitoringStart({}), ())
+    unseen, planned = _unseen(list(gaps), names), planned_work(config, names)
     marked = (
         replace(
             lane,
-            unobserved=_band(unseen[lane.table], span),
+            unobserved=_band((interval for _, interval in unseen[lane.table]), span),
+            not_run=_band((interval for reason, interval in unseen[lane.table] if reason == NOT_RUN), span),
             maintenance=_band(planned[lane.table], span),
             unwatched=_unwatched(watching.since.get(lane.table), span),
             since=watching.since.get(lane.table),
         )
-        for lane in lanes
+        for lane in drawn
     )
-    return Timeline(tuple(marked), parts, len(by_table) - len(lanes), len(ranking))
+    incidents = 0 if ranking is None else len(ranking)
+    now = min(max((as_of_us - span.start_us) / length, 0.0), 1.0)
+    return Timeline(tuple(marked), parts, max(len(by_table) - lanes.most, 0), incidents, now)
 
 
-def _unseen(gaps: Iterable[Gap], names: Sequence[str]) -> Mapping[str, Sequence[tuple[int, int]]]:
-    """Return when some check of each table saw nothing (microseconds)."""
-    unseen: Mapping[str, list[tuple[int, int]]] = {name: [] for name in names}
+def _unseen(gaps: Iterable[Gap], names: Sequence[str]) -> Mapping[str, Sequence[tuple[str, tuple[int, int]]]]:
+    """Return why and when some check of each table saw nothing (microseconds)."""
+    unseen: Mapping[str, list[tuple[str, tuple[int, int]]]] = {name: [] for name in names}
     for gap in gaps:
         if gap.table in unseen:
-            unseen[gap.table].append((to_us(gap.start), to_us(gap.end)))
+            unseen[gap.table].append((gap.reason, (to_us(gap.start), to_us(gap.end))))
     return unseen
 
 
@@ -226,7 +322,15 @@ def _lane(ranking: Ranking, table: int, places: Sequence[int], span: _Span) -> T
     rows = _rows_without_overlap(bars)
     visible = tuple((bar, row) for bar, row in zip(bars, rows, strict=True) if row < _ROWS)
     shown = {bar.incident for bar, _ in visible}
-    return TimelineLane(ranking.part.names[table], visible, len(places) - len(shown))
+    part, item = ranking.part, ranking.each
+    episodes = [row for place in places for row in range(int(item.first[place]), int(item.last[place]) + 1)]
+    return TimelineLane(
+        part.names[table],
+        visible,
+        len(places) - len(shown),
+        undetected=_band(((int(part.occurred[row]), int(part.detected[row])) for row in episodes), span),
+        repair=_band(((int(part.detected[row]), int(part.resolved[row])) for row in episodes), span),
+    )
 
 
 def _rows_without_overlap(bars: Sequence[TimelineBar]) -> Sequence[int]:

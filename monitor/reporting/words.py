@@ -10,6 +10,7 @@ from incidents.causes import Likelihood
 from monitor.config.alerts_model import OTHER
 from monitor.releases.overview import ReleaseWord
 from monitor.reporting.period import Month, Period, Quarter, Week
+from monitor.reporting.timeline import TimeState
 from monitor.summaries.patterns import UNLISTED
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
@@ -40,6 +41,26 @@ FOUND_BY: Final[Mapping[FoundBy, Message]] = {
     FoundBy.CHECK: Message("detected by a check"),
     FoundBy.PERSON: Message("reported by a person"),
 }
+TIME_STATES: Final[Mapping[TimeState, Message]] = {
+    TimeState.GOOD: Message("good"),
+    TimeState.UNDETECTED: Message("bad, before detection"),
+    TimeState.REPAIR: Message("bad, after detection"),
+    TimeState.UNKNOWN: Message("unknown"),
+    TimeState.NOT_MONITORED: Message("not monitored"),
+    TimeState.MAINTENANCE: Message("planned maintenance"),
+    TimeState.NOT_YET: Message("not known yet"),
+}
+"""The legend of every picture and table of time."""
+TIME_LETTERS: Final[Mapping[TimeState, str]] = {
+    TimeState.GOOD: "·",
+    TimeState.UNDETECTED: "▒",
+    TimeState.REPAIR: "█",
+    TimeState.UNKNOWN: "?",
+    TimeState.NOT_MONITORED: "-",
+    TimeState.MAINTENANCE: "m",
+    TimeState.NOT_YET: " ",
+}
+"""What stands for a state where only text is drawn."""
 LEVELS: Final[Mapping[Level, Message]] = {
     Level.TIME_TO_DETECT: Message("time to detect"),
     Level.TIME_TO_NOTIFY: Message("time to notify"),

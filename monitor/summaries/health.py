@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 from pydantic import Field
 
 from checks import Check, Kind, Status, format_duration
-from incidents import NOT_RUN, Incident, State, Watch, gaps_after, overdue_after, to_us
+from incidents import NOT_RUN, Incident, State, Watch, from_us, gaps_after, overdue_after, to_us
 from monitor.config import Config, Table
 from monitor.config.project import Project
 from monitor.summaries.shapes import Moment, Shape
@@ -288,10 +288,21 @@ class SilentCheck:
 
 @dataclass(frozen=True, slots=True)
 class HealthList:
-    """The health of all tables in the order of the configuration, and the checks without a current result."""
+    """The health of all tables in the order of the configuration, and the checks without a current result.
+
+    `checks` counts the checks of these tables, `ran` those that ever ran; `newest_us` is their newest run, 0 is none.
+    """
 
     health: Mapping[str, TableHealth]
     silent: Sequence[SilentCheck]
+    checks: int
+    ran: int
+    newest_us: int
+
+    @property
+    def newest_result_at(self) -> datetime | None:
+        """Return when a check ran last."""
+        return from_us(self.newest_us) if self.newest_us else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,11 +343,13 @@ def health_list(
     now_us = to_us(now)
     health: dict[str, TableHealth] = {}
     silent: list[SilentCheck] = []
+    times = [0]
     for plan in plans:
         before, statuses = len(silent), set()
         for check_id, overdue_us in plan.overdue_us.items():
             status, last_us = ran.get(check_id, _NEVER)
             statuses.add(status)
+            times.append(last_us)
             if status.startswith(_UNKNOWN):
                 reason = status.removeprefix(f"{_UNKNOWN}(").removesuffix(")")
                 silent.append(SilentCheck(plan.table, check_id, reason, last_us))
@@ -349,7 +362,7 @@ def health_list(
             never_ran="" in statuses,
             has_checks=bool(statuses),
         )
-    return HealthList(health, silent)
+    return HealthList(health, silent, len(times) - 1, sum(map(bool, times)), max(times))
 
 
 _FAIL, _WARN, _UNKNOWN = (status.value for status in (Status.FAIL, Status.WARN, Status.UNKNOWN))

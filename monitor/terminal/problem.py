@@ -30,8 +30,8 @@ class ExitCode(IntEnum):
 class Problem:
     """One error: a stable dotted code, what was seen and expected, where (line and column from 1), and what to do.
 
-    `excerpt` is the text of the line it points at, and `team` whose file that is, for the terminal; neither is part of
-    the JSON form.
+    `excerpt` is the text of the line it points at, and `team` whose file that is, for the terminal; `field` is the
+    field of a form. None of them is part of the JSON form.
     """
 
     code: str
@@ -42,6 +42,7 @@ class Problem:
     hint: str | None = None
     excerpt: str | None = None
     team: str | None = None
+    field: str | None = None
 
     @property
     def place(self) -> str:

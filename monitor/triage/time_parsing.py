@@ -238,13 +238,15 @@ class TypedTimes:
         try:
             return parse_duration(text)
         except ValueError as error:
-            raise Stop(ExitCode.USAGE, Problem("time.unreadable", f"{self._named(option)}: expected {error}")) from None
+            message = f"{self._named(option)}: expected {error}"
+            raise Stop(ExitCode.USAGE, Problem("time.unreadable", message, field=option)) from None
 
     def _read(self, option: str, text: str, read: Callable[[str], T]) -> T:
         try:
             return read(text)
         except UnreadableTime as error:
-            raise Stop(ExitCode.USAGE, Problem("time.unreadable", f"{self._named(option)}: {error}")) from None
+            message = f"{self._named(option)}: {error}"
+            raise Stop(ExitCode.USAGE, Problem("time.unreadable", message, field=option)) from None
 
 
 def format_time(moment: datetime, zone: str) -> str:

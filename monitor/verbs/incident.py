@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field
 
-from monitor.verbs.verb import Acting, Body, Length, Line, Name, Nothing, Number, Text, Time, Typed, Verb
+from monitor.verbs.verb import Acting, Body, Length, Line, Lines, Name, Nothing, Number, Time, Typed, Verb
 from monitor.verbs.words import FoundByWord, ResolutionWord, SeverityWord
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class CorrectBody(ReopenBody):
 class CommentBody(VerbBody):
     """Add a comment."""
 
-    text: Annotated[Text, Typed(argument=True)] = Field(description="Text of the comment.")
+    text: Annotated[Lines, Typed(argument=True)] = Field(description="Text of the comment, in Markdown.")
 
 
 class MergeBody(VerbBody):

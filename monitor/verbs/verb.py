@@ -50,12 +50,23 @@ def _one_line(text: str) -> str:
     return tidied
 
 
+def _lines(text: str) -> str:
+    """Return a text with its lines, without other control characters and blank lines around it."""
+    lines = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text.replace("\r\n", "\n"))
+    cleaned = "\n".join(line.rstrip() for line in lines.split("\n")).strip("\n")
+    if not cleaned:
+        raise ValueError("expected a text that is not empty")
+    return cleaned
+
+
 Number: TypeAlias = Annotated[int, Ge(1), Le(2**63 - 1)]
 """The number of a row; databases hold no larger."""
 Name: TypeAlias = Annotated[str, MinLen(1), MaxLen(500)]
 _NOT_EMPTY: Final = Field(json_schema_extra={"minLength": 1})
 Line: TypeAlias = Annotated[str, MaxLen(500), AfterValidator(_one_line), _NOT_EMPTY]
 Text: TypeAlias = Annotated[str, MaxLen(10_000), AfterValidator(_one_line), _NOT_EMPTY]
+Lines: TypeAlias = Annotated[str, MaxLen(10_000), AfterValidator(_lines), _NOT_EMPTY]
+"""A text of several lines, which pages read as Markdown."""
 Time: TypeAlias = Annotated[str, MaxLen(60), Typed(metavar="TIME")]
 """ISO 8601, a local time of the project, or '2h ago'."""
 Length: TypeAlias = Annotated[str, MaxLen(20), Typed(metavar="LENGTH")]

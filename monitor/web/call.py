@@ -1,6 +1,6 @@
 """The arguments of a handler: the application, the caller, and the validated request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -84,6 +84,8 @@ class Call:
         return self.principal
 
 
+Refill: TypeAlias = tuple[str, Callable[[Call, Mapping[str, Sequence[str]]], BaseModel]]
+"""The template of the page that has a form, and its model, by what was sent."""
 Handler: TypeAlias = Callable[[Call], BaseModel | Response]
 View: TypeAlias = Callable[[Project, ReadTransaction, Any, datetime], BaseModel]
 
@@ -115,7 +117,8 @@ class SharedView:
 class WebRoute:
     """One method of one path. A reply that is a model is a page by `template`, else JSON.
 
-    `query` is the model of the values in the path and the query string, `body` that of a form or of JSON.
+    `query` is the model of the values in the path and the query string, `body` that of a form or of JSON. `refill`: the
+    page that shows the form of this route again where it is refused.
     """
 
     method: str
@@ -130,6 +133,7 @@ class WebRoute:
     status: int = 200
     media_type: str = "application/json"
     load: RequestCost = RequestCost.PAGE
+    refill: Refill | None = None
 
     @property
     def name(self) -> str:

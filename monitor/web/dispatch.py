@@ -2,31 +2,37 @@
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, get_args, get_origin
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs, parse_qsl
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from monitor.config.web_model import attempt_cookie_name, cookie_name
-from monitor.terminal.problem import Problem
+from monitor.summaries.monitoring import show_monitoring
+from monitor.terminal.problem import Problem, Stop
 from monitor.terminal.redaction import json_text
 from monitor.verbs.verb import Access
 from monitor.web.access import Principal, is_allowed
 from monitor.web.call import Application, Call, SharedView, WebRoute, is_api_path
 from monitor.web.credentials import UNSAFE, check_same_site, client_of, identify
 from monitor.web.pages import Pages
-from monitor.web.problems import WebError, of_validation
+from monitor.web.problems import WebError, of_stop, of_validation
 from monitor.web.rate_limit import RequestCost
+from monitor.web.refused_forms import RefusedForm
 from monitor.web.sign_in import sign_in_address
 from store import WebRole
 
 _MOST_FIELDS = 100
+_REFILLED = (400, 401, 404, 409, 422, 429)
+"""Statuses of a refused form that is shown again."""
 _BLOCK = 16_384
 """Bytes to whose multiples answers of privacy budgets are filled up."""
 _IDENTIFIED = "tablewatch.principal"
+_MONITORING = "tablewatch.monitoring"
 
 
 def endpoint(route: WebRoute, application: Application, pages: Pages) -> Callable[[Request], Awaitable[Response]]:
@@ -42,8 +48,11 @@ def endpoint(route: WebRoute, application: Application, pages: Pages) -> Callabl
             return principal
         raw = await request.body() if request.method in UNSAFE else b""
         client = client_of(application.project.config.web, request) if principal is None else principal.actor
+        is_page = route.template is not None or route.refill is not None
+        if is_page and principal is not None and is_allowed(principal, Access.READ):
+            request.scope[_MONITORING] = await monitoring_of(application, principal)
         if isinstance(route.handle, SharedView):
-            call = _call(route, application, pages, request, principal, raw)
+            call = _call(route, application, pages, request, principal)
             model = await route.handle.model(call, load)
             return await gates[RequestCost.PAGE].run(partial(_reply, route, call, pages, request, model), None)
         answer = partial(_answer, route, application, pages, request, principal, raw)
@@ -56,6 +65,19 @@ def endpoint(route: WebRoute, application: Application, pages: Pages) -> Callabl
                 application.models.change(client)
 
     return respond
+
+
+async def monitoring_of(application: Application, principal: Principal) -> BaseModel:
+    """Return how far pages can be relied on, as of now or a moment ago: one bar on each of them says it."""
+    project, store = application.project, application.store
+
+    def read() -> BaseModel:
+        with store.reading() as tx:
+            return show_monitoring(project, tx, project.clock.now())
+
+    gate = application.gates[RequestCost.VIEW]
+    key = (show_monitoring, None)
+    return await application.models.get(key, lambda: gate.run(read, principal.actor), principal.actor)
 
 
 def _authorise(route: WebRoute, application: Application, request: Request) -> Principal | Response | None:
@@ -96,8 +118,41 @@ def _answer(
     principal: Principal | None,
     raw: bytes,
 ) -> Response:
-    call = _call(route, application, pages, request, principal, raw)
-    return _reply(route, call, pages, request, route.handle(call))
+    call = _call(route, application, pages, request, principal)
+    try:
+        return _reply(route, call, pages, request, route.handle(_with_body(route, call, request, raw)))
+    except (WebError, Stop) as error:
+        refused = of_stop(error) if isinstance(error, Stop) else error
+        if route.refill is None or refused.status not in _REFILLED:
+            raise
+        sent = parse_qs(raw.decode(errors="replace"), max_num_fields=_MOST_FIELDS)
+        template, model = route.refill
+        try:
+            page = model(call, sent)
+        except Stop:
+            raise refused from None
+    form = RefusedForm(_action_of(request), sent, refused.problems)
+    text = form.shown_on(_page(pages, template, call, request, page))
+    response = _html(text, call.language, refused.status, refused.headers)
+    return _padded(response) if route.access is Access.ASK else response
+
+
+def _page(pages: Pages, template: str, call: Call, request: Request, page: BaseModel) -> str:
+    return pages.render(
+        template,
+        language=call.language,
+        path=request.url.path,
+        principal=call.principal,
+        page=page,
+        now=call.now,
+        monitoring=request.scope.get(_MONITORING),
+    )
+
+
+def _action_of(request: Request) -> str:
+    """Return the path of a request as the address of its form has it."""
+    raw_path: bytes = request.scope.get("raw_path") or request.url.path.encode()
+    return raw_path.decode("ascii", "replace")
 
 
 def _call(
@@ -106,19 +161,17 @@ def _call(
     pages: Pages,
     request: Request,
     principal: Principal | None,
-    raw: bytes,
 ) -> Call:
-    """Return a request as its handler takes it.
+    """Return a request as its handler takes it, without what was sent.
 
     Raises:
-        WebError: a value that is not valid.
+        WebError: a value of the query that is not valid.
     """
     web = application.project.config.web
     try:
         query = route.query.model_validate(
             {**_values(route.query, request.query_params.multi_items()), **request.path_params}
         )
-        body = None if route.body is None else route.body.model_validate(_body(route, request, raw))
     except ValidationError as error:
         raise of_validation(error) from None
     return Call(
@@ -126,13 +179,27 @@ def _call(
         now=application.project.clock.now(),
         principal=principal,
         query=query,
-        body=body,
+        body=None,
         client=client_of(web, request),
         cookie=request.cookies.get(cookie_name(web)),
         attempt=request.cookies.get(attempt_cookie_name(web)),
         language=pages.language(request.headers.get("accept-language", "")),
         last_event_id=request.headers.get("last-event-id"),
     )
+
+
+def _with_body(route: WebRoute, call: Call, request: Request, raw: bytes) -> Call:
+    """Return a call with what was sent.
+
+    Raises:
+        WebError: a value that is not valid.
+    """
+    if route.body is None:
+        return call
+    try:
+        return replace(call, body=route.body.model_validate(_body(route, request, raw)))
+    except ValidationError as error:
+        raise of_validation(error) from None
 
 
 def _reply(route: WebRoute, call: Call, pages: Pages, request: Request, reply: BaseModel | Response) -> Response:
@@ -142,8 +209,7 @@ def _reply(route: WebRoute, call: Call, pages: Pages, request: Request, reply: B
     if route.template is None:
         response = as_json(call.application, reply.model_dump(mode="json", by_alias=True), route.status)
     else:
-        path = request.url.path
-        text = pages.render(route.template, language=call.language, path=path, principal=call.principal, page=reply)
+        text = _page(pages, route.template, call, request, reply)
         response = _html(text, call.language, route.status)
     return _padded(response) if route.access is Access.ASK else response
 
@@ -213,5 +279,13 @@ def refusal(application: Application, pages: Pages, request: Request, error: Web
     if is_api_path(request.scope["path"]):
         return as_json(application, error.as_json(), error.status, error.headers)
     language = pages.language(request.headers.get("accept-language", ""))
-    text = pages.refused(error, language=language, path=request.scope["path"], principal=_identified(request))
+    path, now = request.scope["path"], application.project.clock.now()
+    text = pages.refused(
+        error,
+        language=language,
+        path=path,
+        principal=_identified(request),
+        now=now,
+        monitoring=request.scope.get(_MONITORING),
+    )
     return _html(text, language, error.status, error.headers)

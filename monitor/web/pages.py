@@ -28,7 +28,7 @@ from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Problem
 from monitor.terminal.redaction import visible
 from monitor.web import pictures
-from monitor.web.access import ALLOWED, Principal
+from monitor.web.access import ALLOWED
 from monitor.web.call import Call
 from monitor.web.problems import WebError
 from monitor.web.words import page_words
@@ -39,6 +39,7 @@ _FILES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     {
         "tablewatch.css": ("text/css", ("report/report.css", "release/plot.css", "web/static/web.css")),
         "htmx.js": ("text/javascript", ("web/static/htmx.min.js",)),
+        "keys.js": ("text/javascript", ("web/static/keys.js",)),
         "live.js": ("text/javascript", ("web/static/live.js",)),
     }
 )
@@ -64,6 +65,9 @@ class Pages:
         env.filters["local_minute"] = lambda moment: moment.astimezone(zone).strftime("%Y-%m-%dT%H:%M")
         env.filters["instant"] = datetime.fromisoformat
         env.filters["markdown"] = lambda text: markdown_html(visible(project.loaded.redactor(text), keep="\n"))
+        env.filters["comment"] = lambda text: markdown_html(
+            visible(project.loaded.redactor(text), keep="\n"), is_comment=True
+        )
         env.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"} and len(text.split()) == 1
         env.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
         env.filters["address"] = lambda query, **changed: _address(query, changed)
@@ -94,14 +98,17 @@ class Pages:
                 return match[1].lower()
         return self._project.config.locale
 
-    def render(self, template: str, *, language: str, path: str, principal: Principal | None, page: Any) -> str:
-        """Return a page by the name of its template."""
-        env = self._environments[language].get_template(f"web/{template}.html.j2")
-        return env.render(page=page, path=path, principal=principal)
+    def render(self, template: str, *, language: str, **context: Any) -> str:
+        """Return a page by the name of its template.
 
-    def refused(self, error: WebError, *, language: str, path: str, principal: Principal | None) -> str:
+        `context`: the path, the principal, the model `page`, the moment `now`, and `monitoring`, None for who may not
+        read it.
+        """
+        return self._environments[language].get_template(f"web/{template}.html.j2").render(context)
+
+    def refused(self, error: WebError, **context: Any) -> str:
         """Return the page of an error."""
-        return self.render("error", language=language, path=path, principal=principal, page=error)
+        return self.render("error", page=error, **context)
 
 
 class _SharedContents:

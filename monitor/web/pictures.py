@@ -2,18 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import ceil, floor, log10
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
-from monitor.summaries.incident import IncidentEpisode
 from monitor.summaries.shapes import DowntimeGroup, TimeDistribution
 from monitor.web.views.budgets import BudgetDay
 from monitor.web.views.checks import CheckPage, CheckPoint
-from monitor.web.views.downtime import CalendarRow
-from monitor.web.views.incidents import IncidentPage
 from monitor.web.views.releases import ReleaseComparisonPage, is_plotted, meets_limits
-from monitor.web.views.table import StripDay
 
 HISTORY_HEIGHT: Final = 180
 """Pixels of the history of a check."""
@@ -21,21 +19,20 @@ _NARROWEST: Final = 0.4
 """Percent below which a bar could not be seen."""
 _MARGIN: Final = 0.06
 """Share of a history's range that is left free above and below."""
-_DAY_H: Final = 24.0
+_FOCUSABLE: Final = 30
+_MOST_TICKS: Final = 8
+_STEPS_H: Final = (1, 3, 6, 12, 24, 48, 96, 168, 336, 720, 1440)
+_RUNGS: Final = 4
+_SECONDS: Final = (1, 5, 15, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
+"""Round lengths of time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A length along a picture, in percent; `height` is a share of a row in percent where it has one."""
+    """A length along a picture, in percent."""
 
     x: float
     width: float
-    height: float = 100.0
-
-    @property
-    def top(self) -> float:
-        """Return how far below the top of the row it begins, in percent."""
-        return round(100 - self.height, 3)
 
 
 def budget_line(days: Sequence[BudgetDay]) -> str:
@@ -46,54 +43,6 @@ def budget_line(days: Sequence[BudgetDay]) -> str:
         for number, day in enumerate(days)
     ]
     return " ".join(f"{begin:.1f},{y} {end:.1f},{y}" for begin, end, y in corners)
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeBars:
-    """An episode: when the data may have gone bad, the time before and after detection, and whether it lasts."""
-
-    uncertain: Bar | None
-    undetected: Bar | None
-    repair: Bar | None
-    lasts: bool
-
-
-@dataclass(frozen=True, slots=True)
-class IncidentPicture:
-    """The episodes of an incident on one axis from `start` to `end`."""
-
-    start: datetime
-    end: datetime
-    episodes: tuple[EpisodeBars, ...]
-    acknowledged: float | None
-
-
-def incident_picture(page: IncidentPage) -> IncidentPicture:
-    """Return the timeline of an incident, which lasts up to the page's moment where it is not resolved."""
-    start = min(episode.occurred_earliest for episode in page.episodes)
-    end = max(_end_of(episode, page.as_of) for episode in page.episodes)
-    axis = _Axis(start, max(end, *(episode.detected_at for episode in page.episodes)))
-    acknowledged = page.acknowledged_at
-    return IncidentPicture(
-        start=start,
-        end=axis.end,
-        episodes=tuple(_episode(axis, episode, page.as_of) for episode in page.episodes),
-        acknowledged=None if acknowledged is None else axis.place(acknowledged),
-    )
-
-
-def _end_of(episode: IncidentEpisode, now: datetime) -> datetime:
-    return now if episode.resolved_at is None else episode.resolved_at
-
-
-def _episode(axis: "_Axis", episode: IncidentEpisode, now: datetime) -> EpisodeBars:
-    end = max(_end_of(episode, now), episode.detected_at)
-    return EpisodeBars(
-        uncertain=axis.bar(episode.occurred_earliest, episode.occurred_latest),
-        undetected=axis.bar(episode.occurred_at, episode.detected_at),
-        repair=axis.bar(episode.detected_at, end),
-        lasts=episode.resolved_at is None,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +69,26 @@ class _Axis:
 
 @dataclass(frozen=True, slots=True)
 class HistoryDot:
-    """A point of a history; `y` in pixels, None where the check has no number."""
+    """A point of a history; `y` in pixels, None where the check has no number. `focusable`: a keyboard reaches it."""
 
     x: float
     y: float | None
     point: CheckPoint
+    focusable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TimeTick:
+    """A moment on a time axis, in percent; `whole_day` is a midnight of the project."""
+
+    x: float
+    at: datetime
+    whole_day: bool
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryLimit:
-    """A limit or the usual number: its place and its value."""
+    """A limit (`fail` or `warn`) or a tick of the vertical axis: its place and its value."""
 
     name: str
     y: float
@@ -141,22 +100,24 @@ class HistoryPicture:
     """The numbers of a check over time, between its limits, with the incidents behind them.
 
     `lines` are the parts of the line, as the points of an SVG polyline in a box of 1000 by 180; `bands` those of what
-    would have been usual, as polygons; a side without a limit is the edge.
+    would have been usual, as polygons; a side without a limit is the edge. `rungs` are the ticks of the vertical axis,
+    `ticks` those of time; `has_zero`: the vertical axis reaches zero.
     """
 
     dots: tuple[HistoryDot, ...]
     lines: tuple[str, ...]
     bands: tuple[str, ...]
     limits: tuple[HistoryLimit, ...]
-    incidents: tuple[Bar, ...]
-    lowest: float | None
-    highest: float | None
+    incidents: tuple[tuple[Bar, int], ...]
+    rungs: tuple[HistoryLimit, ...]
+    ticks: tuple[TimeTick, ...]
+    has_zero: bool
 
 
-def history_picture(page: CheckPage) -> HistoryPicture:
-    """Return the history of a check."""
+def history_picture(page: CheckPage, zone: str = "UTC") -> HistoryPicture:
+    """Return the history of a check, with ticks in a time zone."""
     axis = _Axis(page.since, page.as_of)
-    limits = [("low", page.low), ("high", page.high)]
+    limits = [("fail", page.low), ("fail", page.high), ("warn", page.warn_low), ("warn", page.warn_high)]
     numbers = [
         *(point.number for point in page.points),
         *(point.baseline for point in page.points),
@@ -164,13 +125,19 @@ def history_picture(page: CheckPage) -> HistoryPicture:
         *(point.usual_high for point in page.points),
         *(value for _, value in limits),
     ]
-    scale = _Scale.of(number for number in numbers if number is not None)
+    scale = _Scale.of([number for number in numbers if number is not None], is_time=page.unit == "s")
+    focusable = _focusable(page.points)
     dots = tuple(
-        HistoryDot(axis.place(point.at), None if point.number is None else scale.place(point.number), point)
-        for point in page.points
+        HistoryDot(
+            axis.place(point.at),
+            None if point.number is None else scale.place(point.number),
+            point,
+            place in focusable,
+        )
+        for place, point in enumerate(page.points)
     )
     bars = (
-        axis.bar(incident.occurred_at, incident.resolved_at or page.as_of)
+        (axis.bar(incident.occurred_at, incident.resolved_at or page.as_of), incident.id)
         for incident in page.incidents
         if incident.counts
     )
@@ -179,24 +146,56 @@ def history_picture(page: CheckPage) -> HistoryPicture:
         lines=tuple(_lines(dots)),
         bands=tuple(_bands(dots, scale)),
         limits=tuple(HistoryLimit(name, scale.place(value), value) for name, value in limits if value is not None),
-        incidents=tuple(bar for bar in bars if bar is not None),
-        lowest=None if scale.empty else scale.low,
-        highest=None if scale.empty else scale.high,
+        incidents=tuple((bar, number) for bar, number in bars if bar is not None),
+        rungs=tuple(HistoryLimit("tick", scale.place(value), value) for value in scale.ticks),
+        ticks=tuple(_time_ticks(axis, ZoneInfo(zone))),
+        has_zero=scale.low <= 0 <= scale.high,
     )
+
+
+def _focusable(points: Sequence[CheckPoint]) -> frozenset[int]:
+    """Return the places of the points that a keyboard reaches: the newest that did not pass, and some between."""
+    odd = [place for place, point in enumerate(points) if point.status != "pass"][-_FOCUSABLE:]
+    step = max(len(points) // _FOCUSABLE, 1)
+    return frozenset([*odd, *range(len(points) - 1, -1, -step)])
+
+
+def _time_ticks(axis: _Axis, zone: ZoneInfo) -> Iterable[TimeTick]:
+    """Yield at most eight whole hours or midnights of a zone."""
+    length_h = (axis.end - axis.start).total_seconds() / 3600
+    hours = next((step for step in _STEPS_H if length_h <= _MOST_TICKS * step), _STEPS_H[-1])
+    at = axis.start.astimezone(zone).replace(minute=0, second=0, microsecond=0)
+    at -= timedelta(hours=at.hour % min(hours, 24))
+    while at <= axis.end:
+        if at >= axis.start:
+            yield TimeTick(axis.place(at), at, at.hour == 0)
+        at += timedelta(hours=hours)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Numbers up a picture."""
+    """Numbers up a picture, from and to round ones."""
 
     low: float
     high: float
-    empty: bool
+    step: float
 
     @classmethod
-    def of(cls, numbers: Iterable[float]) -> "_Scale":
-        values = list(numbers)
-        return cls(min(values, default=0.0), max(values, default=0.0), not values)
+    def of(cls, values: Sequence[float], *, is_time: bool) -> "_Scale":
+        """Return the scale of some numbers; it begins at zero unless that would hide how they differ."""
+        least, most = min(values, default=0.0), max(values, default=0.0)
+        least = min(least, 0.0) if least < most / 2 or least == most else least
+        wanted = (most - least) / _RUNGS or 1.0
+        step = next((unit for unit in _SECONDS if unit >= wanted), 0.0) if is_time else 0.0
+        if not step:
+            power = 10 ** floor(log10(wanted))
+            step = next(power * unit for unit in (1, 2, 5, 10) if power * unit >= wanted)
+        return cls(floor(least / step) * step, max(ceil(most / step), floor(least / step) + 1) * step, step)
+
+    @property
+    def ticks(self) -> Iterable[float]:
+        """Yield the round numbers from the lowest to the highest."""
+        return [round(self.low + self.step * at, 9) for at in range(round((self.high - self.low) / self.step) + 1)]
 
     def place(self, number: float) -> float:
         """Return where a number stands, in pixels from the top."""
@@ -230,45 +229,6 @@ def _bands(dots: Sequence[HistoryDot], scale: _Scale) -> Iterable[str]:
             corners = [*((x, top) for x, top, _ in part), *((x, bottom) for x, _, bottom in reversed(part))]
             yield " ".join(f"{x:g},{y:g}" for x, y in corners)
             part = []
-
-
-@dataclass(frozen=True, slots=True)
-class DayCell:
-    """A day in a row: its place, the parts that were bad, and whether it was unobserved; None in the future."""
-
-    x: float
-    width: float
-    undetected: float
-    repair: float
-    unobserved: bool
-    day: object
-
-
-def calendar_cells(row: CalendarRow) -> tuple[DayCell, ...]:
-    """Return the days of a table; parts are percent of 24 hours."""
-    width = 100 / max(len(row.cells), 1)
-    return tuple(
-        DayCell(
-            x=round(place * width, 3),
-            width=round(width * 0.9, 3),
-            undetected=_percent_of_day(cell.undetected_h),
-            repair=_percent_of_day(cell.repair_h),
-            unobserved=bool(cell.unobserved_h),
-            day=cell,
-        )
-        for place, cell in enumerate(row.cells)
-        if cell.undetected_h is not None
-    )
-
-
-def _percent_of_day(hours: float | None) -> float:
-    return round(min((hours or 0.0) / _DAY_H, 1.0) * 100, 2)
-
-
-def strip_cells(days: Sequence[StripDay]) -> tuple[tuple[Bar, StripDay], ...]:
-    """Return the days of a table's strip, the oldest first."""
-    width = 100 / max(len(days), 1)
-    return tuple((Bar(round(place * width, 3), round(width * 0.82, 3)), day) for place, day in enumerate(days))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from checks import Status
 from monitor.integrations.results import FutureRun, configured_checks, import_run
 from monitor.summaries.shapes import Moment, Shape
 from monitor.terminal.problem import Problem
+from monitor.verbs.verb import Body
 from monitor.web.call import Call
 from monitor.web.problems import WebError
 from store import Scheduled
@@ -32,6 +33,12 @@ class RunBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     tables: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(500)], ...], MinLen(1), MaxLen(_MOST_TABLES)]
+
+
+class RunForm(Body):
+    """The page that the button stands on, where it is not that of the table."""
+
+    back: Annotated[str, MaxLen(1_000)] | None = None
 
 
 class RequestedRun(Shape):

@@ -84,7 +84,9 @@ def of_stop(stop: Stop) -> WebError:
 def of_validation(error: ValidationError) -> WebError:
     """Return the error reply for input that does not fit its model; the input is not repeated."""
     problems = [
-        Problem("request.invalid", describe_error(item, whole="request"))
+        Problem(
+            "request.invalid", describe_error(item, whole="request"), field=str(item["loc"][0]) if item["loc"] else None
+        )
         for item in error.errors(include_url=False, include_input=False)
     ]
     return WebError(422, *problems)

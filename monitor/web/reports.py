@@ -1,7 +1,8 @@
 """Pages that are files too: reports of weeks, months and quarters, and the record of a release with certificates."""
 
-from datetime import date
-from typing import Annotated
+import re
+from datetime import date, datetime
+from typing import Annotated, Final
 
 from annotated_types import MaxLen
 from pydantic import BaseModel, ConfigDict
@@ -90,8 +91,19 @@ def _lines(call: Call, kind: type[Period], count: int) -> tuple[ReportPeriod, ..
     )
 
 
-def show_report(call: Call) -> Response:
-    """Return the report of a period as it is known now: the page that `tablewatch report` writes.
+class ReportPage(BaseModel):
+    """A report as a page of the site: `body` is the HTML that `tablewatch report` writes, with links."""
+
+    as_of: datetime
+    title: str
+    body: str
+
+
+_BODY: Final = re.compile(r"<header>(.*)</header>\s*<main>(.*)</main>", re.DOTALL)
+
+
+def show_report(call: Call) -> ReportPage:
+    """Return the report of a period as it is known now.
 
     Raises:
         WebError: 404 for what is no period, or one that has not begun; 400 for what is no scope.
@@ -108,8 +120,10 @@ def show_report(call: Call) -> Response:
     with call.store.reading() as tx:
         report = build_report(gather(call.project, tx, period, call.now, scope=scope), period)
     localizer, redact = Localizer(call.language, zone), call.project.loaded.redactor
-    text = as_html(report, localizer, redact=redact, scopes=scope_titles(config))
-    return _whole_page(call, text, "report/report.css")
+    body = _BODY.search(as_html(report, localizer, redact=redact, scopes=scope_titles(config)))
+    if body is None:
+        raise ValueError("the page of a report has a header and a main part")
+    return ReportPage(as_of=report.as_of, title=str(period), body=f"{body[1]}{body[2]}")
 
 
 def show_record(call: Call) -> Response:

@@ -17,6 +17,7 @@ from monitor.integrations.results import ExternalRun
 from monitor.verbs.release import ReleaseName
 from monitor.verbs.verb import Access, Nothing
 from monitor.web import sign_in
+from monitor.web.bulk import BulkBody, BulkQuery, act_on_all, show_again, show_bulk
 from monitor.web.call import Call, SharedView, View, WebRoute
 from monitor.web.channel_test import ChannelTestBody, send_test
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
@@ -26,6 +27,7 @@ from monitor.web.pipeline_requests import (
     RecordedRun,
     RequestedRuns,
     RunBody,
+    RunForm,
     record_run,
     request_run,
     request_runs,
@@ -42,7 +44,7 @@ from monitor.web.private_answers import (
 from monitor.web.rate_limit import RequestCost
 from monitor.web.reports import ReportListQuery, ReportQuery, list_reports, show_record, show_report
 from monitor.web.status import TableName, show_badge, show_liveness, show_metrics, show_readiness
-from monitor.web.verb_routes import API, INCIDENT, verb_routes
+from monitor.web.verb_routes import API, INCIDENT, table_page, verb_routes
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.checks import CheckCostPage, CheckCostQuery, CheckPage, CheckQuery, list_check_costs, show_check
@@ -66,6 +68,7 @@ from monitor.web.views.releases import (
     show_comparison,
     show_release,
 )
+from monitor.web.views.search import SearchPage, SearchQuery, search
 from monitor.web.views.shapes import NameListQuery
 from monitor.web.views.table import TablePage, TableQuery, show_table
 from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
@@ -80,6 +83,7 @@ def routes() -> Sequence[WebRoute]:
     return (
         *_pages(),
         *verb_routes(),
+        *_bulk(),
         *_asking(),
         *_running(),
         *_recording(),
@@ -115,6 +119,28 @@ def routes() -> Sequence[WebRoute]:
     )
 
 
+def _bulk() -> Iterator[WebRoute]:
+    """Yield how a verb is applied to several incidents; programs call the address of each."""
+    yield WebRoute(
+        "GET",
+        "/incidents/bulk",
+        Access.RESPOND,
+        show_bulk,
+        "Confirm a verb on several incidents",
+        template="bulk",
+        query=BulkQuery,
+    )
+    yield WebRoute(
+        "POST",
+        "/incidents/bulk",
+        Access.RESPOND,
+        act_on_all,
+        "Apply a verb to several incidents",
+        body=BulkBody,
+        refill=("bulk", show_again),
+    )
+
+
 def _pages() -> Iterator[WebRoute]:
     """Yield the pages that read the store, each with its twins."""
     yield from _page("/", "overview", show_overview, OverviewPage, "What is open and how tables are")
@@ -122,6 +148,8 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page(INCIDENT, "incident", show_incident, IncidentPage, "Show an incident", IncidentRequest)
     yield from _page("/tables", "tables", list_tables, TableListPage, "List tables", TableListQuery)
     yield from _page("/tables/{name:path}", "table", show_table, TablePage, "Show a table", TableQuery)
+    yield from _page("/search", "search", search, SearchPage, "Find tables, checks, incidents and owners", SearchQuery)
+    yield WebRoute("GET", "/keys", Access.READ, lambda _: Nothing(), "The keys of the pages", template="keys")
     yield from _page("/products", "products", list_products, ProductListPage, "List data products", NameListQuery)
     yield from _page("/products/{name}", "product", show_product, ProductPage, "Show a data product", ProductQuery)
     yield from _page("/checks", "checks", list_check_costs, CheckCostPage, "What checks cost and find", CheckCostQuery)
@@ -166,6 +194,7 @@ def _pages() -> Iterator[WebRoute]:
         Access.READ,
         show_report,
         "The report of a week, month or quarter",
+        template="report",
         query=ReportQuery,
         load=RequestCost.HEAVY_VIEW,
     )
@@ -197,10 +226,18 @@ def _asking() -> Iterator[WebRoute]:
         ("/ask/plan", show_plan, plan_answer, AnswerPlan, "What an answer would cost, and its noise"),
     ):
         form = WebRoute(
-            "POST", path, Access.ASK, by_form, summary, template="ask", body=QuestionBody, load=RequestCost.OTHER_SYSTEM
+            "POST",
+            path,
+            Access.ASK,
+            by_form,
+            summary,
+            template="ask",
+            body=QuestionBody,
+            load=RequestCost.OTHER_SYSTEM,
+            refill=("ask", lambda call, _: list_questions(call)),
         )
         yield form
-        yield replace(form, path=f"{API}{path}", handle=by_program, template=None, reply=reply)
+        yield replace(form, refill=None, path=f"{API}{path}", handle=by_program, template=None, reply=reply)
 
 
 def _running() -> Iterator[WebRoute]:
@@ -208,7 +245,8 @@ def _running() -> Iterator[WebRoute]:
 
     def by_form(call: Call) -> Response:
         request_run(call)
-        return RedirectResponse(f"/tables/{quote(call.query.name, safe='')}", 303)
+        back = call.body.back and sign_in.local_path(call.body.back)
+        return RedirectResponse(back or f"/tables/{quote(call.query.name, safe='')}#does", 303)
 
     run = WebRoute(
         "POST",
@@ -236,7 +274,8 @@ def _running() -> Iterator[WebRoute]:
         by_form,
         "Run the checks of a table now",
         query=TableQuery,
-        body=Nothing,
+        body=RunForm,
+        refill=("table", lambda call, _: table_page(call, call.query.name)),
     )
 
 
@@ -286,6 +325,7 @@ def _signing_in() -> Iterator[WebRoute]:
         "Sign in by password",
         body=sign_in.SignInBody,
         load=RequestCost.SIGN_IN,
+        refill=("sign_in", lambda call, sent: sign_in.sign_in_page(call, sent.get("next", ["/"])[0])),
     )
     yield WebRoute(
         "GET",

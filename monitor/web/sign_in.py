@@ -91,9 +91,14 @@ def sign_in_address(path: str, query: str) -> str:
 
 def show_sign_in(call: Call) -> SignInPage:
     """Return what the sign-in page shows."""
+    return sign_in_page(call, call.query.next)
+
+
+def sign_in_page(call: Call, to: str) -> SignInPage:
+    """Return the sign-in page that leads on to a path."""
     web = call.project.config.web
     provider = None if web.oidc is None else web.oidc.host
-    return SignInPage(passwords=web.passwords, provider=provider, next=local_path(call.query.next))
+    return SignInPage(passwords=web.passwords, provider=provider, next=local_path(to))
 
 
 def show_link(call: Call) -> LinkPage:

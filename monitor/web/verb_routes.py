@@ -15,17 +15,21 @@ from incidents.verbs import available
 from monitor.config.project import Project
 from monitor.summaries.logged_event import LoggedEventPage
 from monitor.summaries.silence import SilenceListPage, SilencePage
+from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Stop
 from monitor.triage.errors import explained
 from monitor.verbs import event, incident, release, silence
 from monitor.verbs.incident import IncidentNumber
 from monitor.verbs.verb import Access, Acting, Nothing, Verb
 from monitor.web.access import may_act_on
-from monitor.web.call import Call, SharedView, WebRoute
+from monitor.web.call import Call, Refill, SharedView, WebRoute
 from monitor.web.dispatch import as_json
+from monitor.web.incident_brief import incident_brief
 from monitor.web.problems import WebError, of_stop
+from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.incidents import IncidentPage, show_incident
 from monitor.web.views.releases import ReleasePage, show_release
+from monitor.web.views.table import TablePage, TableQuery, show_table
 from store import LoggedEvent, ReadTransaction, Silence
 
 API: Final = "/api/v1"
@@ -68,8 +72,21 @@ def perform(call: Call, verb: Verb[Done]) -> Done:
 def verb_routes() -> Iterator[WebRoute]:
     """Yield the routes of all verbs."""
     for change in incident.VERBS:
-        yield from _forms(change, f"{INCIDENT}/{change.name}", lambda call, _: f"/incidents/{call.query.id}", _incident)
-    yield from _forms(incident.OPEN, "/incidents", lambda _, done: f"/incidents/{done[0].id}", _opened, status=201)
+        yield from _forms(
+            change,
+            f"{INCIDENT}/{change.name}",
+            lambda call, _: f"/incidents/{call.query.id}#actions",
+            _incident,
+            refill=("incident", lambda call, _: _incident_page(call, call.query.id)),
+        )
+    yield from _forms(
+        incident.OPEN,
+        "/incidents",
+        lambda _, done: f"/incidents/{done[0].id}",
+        _opened,
+        status=201,
+        refill=("log_form", lambda call, sent: _log_form(call, sent.get("table", [None])[0])),
+    )
     yield WebRoute(
         "GET",
         "/incidents/new",
@@ -79,12 +96,37 @@ def verb_routes() -> Iterator[WebRoute]:
         template="log_form",
         query=LogFormQuery,
     )
+    yield WebRoute(
+        "GET",
+        f"{INCIDENT}/post-mortem",
+        Access.RESPOND,
+        _show_post_mortem,
+        "The draft of an incident's post-mortem, in a form",
+        template="post_mortem",
+        query=IncidentNumber,
+    )
     for decision in release.VERBS:
-        yield from _forms(decision, f"/releases/{{name}}/{decision.name}", lambda call, _: _of_release(call), _release)
-    yield from _forms(event.ADD, "/events", lambda _, done: _of_table(done[0].table), _event, status=201)
-    yield from _forms(event.REMOVE, "/events/{id:int}/remove", lambda _, done: _of_table(done.table), _removed_event)
-    yield from _forms(silence.ADD, "/silences", lambda *_: "/alerts", _silence, status=201)
-    yield from _forms(silence.END, "/silences/{id:int}/end", lambda *_: "/alerts", _silence)
+        yield from _forms(
+            decision,
+            f"/releases/{{name}}/{decision.name}",
+            lambda call, _: f"{_of_release(call)}#decide",
+            _release,
+            refill=("release", _release),
+        )
+    yield from _forms(
+        event.ADD,
+        "/events",
+        lambda _, done: f"{_of_table(done[0].table)}#events",
+        _event,
+        status=201,
+        refill=("table", lambda call, sent: table_page(call, sent.get("table", [""])[0])),
+    )
+    yield from _forms(
+        event.REMOVE, "/events/{id:int}/remove", lambda _, done: f"{_of_table(done.table)}#events", _removed_event
+    )
+    alerts = ("alerts", lambda call, _: _alerts(call))
+    yield from _forms(silence.ADD, "/silences", lambda *_: "/alerts#silences", _silence, status=201, refill=alerts)
+    yield from _forms(silence.END, "/silences/{id:int}/end", lambda *_: "/alerts#silences", _silence, refill=alerts)
     yield WebRoute(
         "GET", f"{API}/silences", Access.READ, SharedView(list_silences), "List silences", reply=SilenceListPage
     )
@@ -96,6 +138,7 @@ def _forms(
     shown: Callable[[Call, Done], str],
     reply: Callable[[Call, Done], BaseModel],
     status: int = 200,
+    refill: Refill | None = None,
 ) -> Iterator[WebRoute]:
     """Yield a verb as the form of a page, which redirects to the address `shown`, and in the API, with a `reply`.
 
@@ -111,10 +154,10 @@ def _forms(
         model = reply(call, done).model_dump(mode="json", by_alias=True)
         return as_json(call.application, model, status if is_new else 200)
 
-    form = WebRoute("POST", path, verb.access, by_form, verb.summary, query=verb.target, body=verb.body)
+    form = WebRoute("POST", path, verb.access, by_form, verb.summary, query=verb.target, body=verb.body, refill=refill)
     yield form
     answer = get_type_hints(reply)["return"]
-    yield replace(form, path=f"{API}{path}", handle=by_program, reply=answer, status=status)
+    yield replace(form, refill=None, path=f"{API}{path}", handle=by_program, reply=answer, status=status)
 
 
 class LogFormQuery(BaseModel):
@@ -132,15 +175,48 @@ class LogForm(BaseModel):
     tables: tuple[str, ...]
 
 
+class PostMortem(BaseModel):
+    """The draft of a post-mortem in Markdown."""
+
+    id: int
+    text: str
+
+
+def _show_post_mortem(call: Call) -> PostMortem:
+    localizer = Localizer(call.language, call.project.config.timezone)
+    with call.store.reading() as tx:
+        text = incident_brief(call.project, tx, call.query.id, localizer, post_mortem=True)
+    return PostMortem(id=call.query.id, text=text)
+
+
 def _show_log_form(call: Call) -> LogForm:
+    return _log_form(call, call.query.table)
+
+
+def _log_form(call: Call, table: str | None) -> LogForm:
     grant = call.require_principal().grant
     names = [table.name for table in call.project.config.tables if may_act_on(grant, call.project.config, table.name)]
-    return LogForm(table=call.query.table, tables=tuple(names[:_OFFERED]))
+    return LogForm(table=table, tables=tuple(names[:_OFFERED]))
 
 
 def _incident(call: Call, changed: Incident) -> IncidentPage:
+    return _incident_page(call, changed.id)
+
+
+def _incident_page(call: Call, number: int) -> IncidentPage:
     with call.store.reading() as tx:
-        return show_incident(call.project, tx, IncidentNumber(id=changed.id), call.now)
+        return show_incident(call.project, tx, IncidentNumber(id=number), call.now)
+
+
+def table_page(call: Call, name: str) -> TablePage:
+    """Return the page of a table, on which forms about it stand."""
+    with call.store.reading() as tx:
+        return show_table(call.project, tx, TableQuery(name=name), call.now)
+
+
+def _alerts(call: Call) -> AlertLogPage:
+    with call.store.reading() as tx:
+        return list_alerts(call.project, tx, AlertLogQuery(), call.now)
 
 
 def _opened(call: Call, logged: tuple[Incident, bool]) -> IncidentPage:

@@ -18,11 +18,11 @@ from monitor.reporting.words import (
     REASONS,
     RELEASE_SHAPES,
     RELEASES,
+    SEVERITIES,
 )
 from monitor.summaries.causes import LOGGED_EVENTS
 from monitor.summaries.health import TableHealth
 from monitor.web.views.downtime import SplitBy
-from monitor.web.views.table import DayState
 from store import DeliveryState
 
 HEALTH: Final[Mapping[str, tuple[str, Message]]] = {
@@ -39,12 +39,6 @@ STATUSES: Final[Mapping[str, tuple[str, Message]]] = {
     Status.FAIL: ("▲", Message("fail")),
     Status.UNKNOWN: ("◇", Message("unknown")),
     "not-yet-checked": ("·", Message("not checked yet")),
-}
-DAYS: Final[Mapping[str, Message]] = {
-    DayState.DOWN: Message("downtime"),
-    DayState.UNOBSERVED: Message("not observed"),
-    DayState.GOOD: Message("no incident"),
-    DayState.NOT_WATCHED: Message("not monitored"),
 }
 EVENTS: Final[Mapping[str, Message]] = {
     "opened": Message("opened"),
@@ -115,13 +109,13 @@ REMEDIES: Final = {
 def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
     """Return each word set by its name in templates: a shape (none where no colour is) and the word."""
     plain: Mapping[str, Mapping[Any, Message]] = {
-        "day": DAYS,
         "event": EVENTS,
         "lever": LEVERS,
         "level": LEVELS,
         "logged_event": LOGGED_EVENTS,
         "action": ACTIONS,
         "delivery": DELIVERIES,
+        "severity": SEVERITIES,
         "split": SPLITS,
         "ticket": TICKETS,
     }

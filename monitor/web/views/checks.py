@@ -1,8 +1,9 @@
-"""What checks cost (seconds a day) and what they find; the history of a check with its limits and incidents."""
+"""Checks: their status, what they cost (seconds a day) and find; a check with its history, limits and incidents."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from annotated_types import Ge, Le, MaxLen
@@ -10,17 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checks import Check, Status
 from checks.classes.arrays import np
-from incidents import Downtime, Resolution, State, Window, measure_by, to_us
+from incidents import Downtime, Resolution, State, Window, from_us, measure_by, to_us
 from incidents.known_episodes import counts, first_rows, known_episodes
 from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.check_numbers import CheckNumber
+from monitor.summaries.health import health_list
 from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.promises import powers_of
 from monitor.summaries.shapes import Moment, Sentence, Shape, as_hours
-from monitor.web.views.incidents import ViolationsSql, violations_of
+from monitor.web.views.incidents import IncidentCheckResult, ViolationsSql, result_of, violations_of
 from monitor.web.views.shapes import Name, NameListPage, NameListQuery, not_there, page_of_names
+from monitor.web.views.table import CheckLine, check_line
 from store import CheckRunTime, IncidentFilter, ReadTransaction, Result, Sample
 
 LAST: Final = 200
@@ -28,17 +31,37 @@ LAST: Final = 200
 _DAY: Final = timedelta(days=1)
 POINTS: Final = 500
 _INCIDENTS: Final = 50
+_RUNS: Final = 10
+_INSTANT: Final = timedelta(microseconds=1)
+
+
+class CheckState(StrEnum):
+    """A check by what its last run found, the worst first; `unknown` also where the next run is overdue."""
+
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+    WARN = "warn"
+    NEVER_RUN = "not-yet-checked"
+    PASSED = "pass"
+
+
+_SLOW_S: Final = 5.0
+_SLOW_LAST: Final = 20
 
 
 class CheckCostQuery(NameListQuery):
-    """Which checks to list, by the owners and names of their tables."""
+    """Which checks to list, by their status, and by the owners and names of their tables.
 
+    `slow`: a run takes 5 s or more, on the average of the last 20.
+    """
+
+    status: Annotated[tuple[CheckState | Literal["slow"], ...], MaxLen(10)] = ()
     owner: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     text: Name | None = None
 
 
 class CheckCost(Shape):
-    """A check: what its last runs took, and what it found in the last 28 days.
+    """A check: its status, what its last runs took, and what it found in the last 28 days.
 
     `incidents`: those that were not over before, also one of no length yet, or of disclosure, which is no downtime; not
     those that ended as expected, false positive or duplicate. `seconds`: of a run, on average. `rows`: that it read in
@@ -49,6 +72,8 @@ class CheckCost(Shape):
     check_id: str
     table: str
     type: str
+    status: CheckState
+    last_run_at: Moment | None
     runs: int
     seconds: float | None
     rows: int | None
@@ -60,7 +85,7 @@ class CheckCost(Shape):
 
 
 class CheckCostPage(NameListPage):
-    """`tablewatch.check-costs/1`: checks by id; `n` counts all that meet the query."""
+    """`tablewatch.check-costs/1`: checks, the worst first; `n` counts all that meet the query."""
 
     schema_: Literal["tablewatch.check-costs/1"] = Field("tablewatch.check-costs/1", alias="schema")
     query: CheckCostQuery
@@ -76,27 +101,75 @@ def list_check_costs(project: Project, tx: ReadTransaction, query: CheckCostQuer
         if (not query.owner or project.config.owner_of(table) in query.owner)
         and (query.text is None or query.text.casefold() in table.check_id(check).casefold())
     }
-    page = page_of_names(list(checks), query.cursor, query.size)
-    paces = tx.results.paces(page.names, last=LAST) if page.names else {}
-    detected = _detected(project, tx, set(page.names), now)
-    results = tx.results.latest(page.names) if page.names else {}
+    states = _states(project, tx, checks, now)
+    slow = _slow(tx, checks) if "slow" in query.status else frozenset()
+    ranked = [
+        f"{_RANKS[state]} {name}"
+        for name, (state, _) in states.items()
+        if not query.status or state in query.status or name in slow
+    ]
+    page = page_of_names(ranked, query.cursor, query.size)
+    names = [name.partition(" ")[2] for name in page.names]
+    lines = _cost_lines(project, tx, {name: checks[name] for name in names}, states, now)
     return CheckCostPage(
         as_of=now,
         query=query,
-        n=len(checks),
-        checks=tuple(
-            _cost_line(
-                name,
-                *checks[name],
-                pace=paces.get(name),
-                detected=detected.get(name),
-                rows=_row_count(results.get(name)),
-            )
-            for name in page.names
-        ),
+        n=len(ranked),
+        checks=tuple(lines[name] for name in names),
         previous=page.previous,
         following=page.following,
     )
+
+
+_RANKS: Final = {state: number for number, state in enumerate(CheckState)}
+
+
+def _states(
+    project: Project, tx: ReadTransaction, names: Collection[str], now: datetime
+) -> Mapping[str, tuple[CheckState, datetime | None]]:
+    """Return the state of checks, and when each ran last."""
+    ran = {name: (status, last_us) for name, status, last_us in tx.results.last_statuses(names)} if names else {}
+    tables = {name.rpartition(".")[0] for name in names}
+    silent = {check.check_id for check in health_list(project, tx, now, tables).silent} if names else set()
+
+    def state(name: str) -> tuple[CheckState, datetime | None]:
+        if name not in ran:
+            return CheckState.NEVER_RUN, None
+        status, last_us = ran[name]
+        is_current = name not in silent or status == CheckState.FAIL
+        return CheckState(status) if is_current else CheckState.UNKNOWN, from_us(last_us)
+
+    return {name: state(name) for name in names}
+
+
+def _slow(tx: ReadTransaction, names: Collection[str]) -> frozenset[str]:
+    paces = tx.results.paces(names, last=_SLOW_LAST) if names else {}
+    return frozenset(name for name, pace in paces.items() if pace.seconds / pace.n >= _SLOW_S)
+
+
+def _cost_lines(
+    project: Project,
+    tx: ReadTransaction,
+    checks: Mapping[str, tuple[Table, Check]],
+    states: Mapping[str, tuple[CheckState, datetime | None]],
+    now: datetime,
+) -> Mapping[str, CheckCost]:
+    if not checks:
+        return {}
+    paces = tx.results.paces(checks, last=LAST)
+    detected = _detected(project, tx, set(checks), now)
+    results = tx.results.latest(checks)
+    return {
+        name: _cost_line(
+            name,
+            item,
+            state=states[name],
+            pace=paces.get(name),
+            detected=detected.get(name),
+            rows=_row_count(results.get(name)),
+        )
+        for name, item in checks.items()
+    }
 
 
 def _detected(
@@ -123,13 +196,14 @@ def _row_count(result: Result | None) -> int | None:
 
 def _cost_line(
     name: str,
-    table: Table,
-    check: Check,
+    item: tuple[Table, Check],
     *,
+    state: tuple[CheckState, datetime | None],
     pace: CheckRunTime | None,
     detected: tuple[int, Downtime] | None,
     rows: int | None,
 ) -> CheckCost:
+    table, check = item
     incidents, downtime = (0, None) if detected is None else detected
     runs_a_day = None
     if pace is not None and pace.last_at > pace.first_at:
@@ -140,6 +214,8 @@ def _cost_line(
         check_id=name,
         table=table.name,
         type=check.type,
+        status=state[0],
+        last_run_at=state[1],
         runs=0 if pace is None else pace.n,
         seconds=seconds,
         rows=rows,
@@ -198,7 +274,8 @@ class CheckPage(Shape):
 
     `low` and `high` are the limits as they are configured now; null where the check has none for this number.
     `segments`: of a check with `by`, those that have measurements of their own. `power`: the smallest changes that its
-    learned limits would detect, as of its newest run.
+    learned limits would detect, as of its newest run. `now`: its status now, why, and the promise of its learned
+    limits; `runs`: the last runs, the newest first. `warn_low`, `warn_high`: the softer limits.
     """
 
     schema_: Literal["tablewatch.check-history/1"] = Field("tablewatch.check-history/1", alias="schema")
@@ -219,6 +296,12 @@ class CheckPage(Shape):
     segments: tuple[CheckSegment, ...] = ()
     power: tuple[Sentence, ...] = ()
     violations: ViolationsSql | None = None
+    now: CheckLine | None = None
+    cost: CheckCost | None = None
+    runs: tuple[IncidentCheckResult, ...] = ()
+    next_run_at: Moment | None = None
+    warn_low: float | None = None
+    warn_high: float | None = None
 
 
 def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: datetime) -> CheckPage:
@@ -230,6 +313,10 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
     table, check = _configured(project, query.id)
     since = now - timedelta(days=query.days)
     number = CheckNumber.of(check)
+    soft = check.softened()
+    warn = CheckNumber.of(soft) if soft is not None else None
+    scheduled = tx.schedule.get(table.name)
+    item = {query.id: (table, check)}
     samples = tx.results.sampled(query.id, since, now + timedelta(microseconds=1), points=POINTS)
     incident_filter = IncidentFilter(check_ids=(query.id,), tables=(table.name,))
     newest = tx.incidents.page(incident_filter, size=_INCIDENTS).incidents
@@ -252,6 +339,14 @@ def show_check(project: Project, tx: ReadTransaction, query: CheckQuery, now: da
         power=tuple(item.message(check, query.id) for item in powers_of(tx.results.latest([query.id]).get(query.id))),
         incidents=summaries_of(project, behind, now),
         violations=violations_of(project, table.name, check, now) if query.sql else None,
+        now=check_line(tx, table, check, now),
+        cost=_cost_lines(project, tx, item, _states(project, tx, item, now), now)[query.id],
+        runs=tuple(
+            result_of(result) for result in reversed(tx.results.around(query.id, now + _INSTANT, before=_RUNS, after=0))
+        ),
+        next_run_at=None if scheduled is None else scheduled.due_at,
+        warn_low=None if warn is None else warn.low,
+        warn_high=None if warn is None else warn.high,
     )
 
 

@@ -20,24 +20,23 @@ from incidents import (
     WhatIf,
     Window,
     changed_spans,
-    from_us,
     lever,
     measure,
     measure_by,
     parts_between,
     price_by,
     to_us,
-    unobserved,
 )
 from incidents.spans import Ints
 from monitor.config.prices import midnight
 from monitor.config.project import Project
+from monitor.reporting.timeline import Lanes
 from monitor.summaries.grouping import GROUPINGS
 from monitor.summaries.incident import title_of
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternLists, PatternSurvey
 from monitor.summaries.shapes import Amount, DowntimeGroup, Moment, Shape, TimeDistribution, Title, as_hours
 from monitor.web.views.shapes import DowntimeTotals, totals_of
-from monitor.web.views.table import gaps_of
+from monitor.web.views.time_lanes import DrawnTime, draw_days
 from store import ReadTransaction
 
 MOST_DAYS: Final = 62
@@ -119,22 +118,6 @@ class DowntimeQuery(BaseModel):
         )
 
 
-class CalendarCell(Shape):
-    """A day of a table: hours unnoticed, in repair, and in which a check saw nothing; null days lie ahead."""
-
-    date: date
-    undetected_h: float | None
-    repair_h: float | None
-    unobserved_h: float | None
-
-
-class CalendarRow(Shape):
-    """The days of a table."""
-
-    table: str
-    cells: tuple[CalendarCell, ...]
-
-
 class TitledGroup(DowntimeGroup):
     """The downtime of one owner, domain ...; of an incident `key` is its number, and only it has a `title`."""
 
@@ -152,7 +135,7 @@ class Saving(Shape):
 
 
 class DowntimePage(Shape):
-    """`tablewatch.downtime-page/1`: the largest 20 tables and groups; `more_*` counts the others with downtime."""
+    """`tablewatch.downtime-page/1`: the largest 20 tables and groups; `more_groups` counts the others with downtime."""
 
     schema_: Literal["tablewatch.downtime-page/1"] = Field("tablewatch.downtime-page/1", alias="schema")
     query: DowntimeQuery
@@ -163,8 +146,7 @@ class DowntimePage(Shape):
     ttr: TimeDistribution | None
     lever: str
     days: tuple[date, ...]
-    calendar: tuple[CalendarRow, ...]
-    more_tables: int
+    calendar: DrawnTime
     groups: tuple[TitledGroup, ...]
     more_groups: int
     what_if: Saving | None
@@ -267,11 +249,6 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
     costs = survey.priced(shown, of_row)
     everything_is_shown = costs is not None and len(largest) <= GROUPS
     cost = sum(costs.values(), Fraction()) if costs and everything_is_shown else survey.whole_cost(survey.spans)
-    tables = (
-        largest
-        if query.by is SplitBy.TABLE and query.order is GroupOrder.DOWNTIME
-        else survey.largest(survey.spans.table)
-    )
     return DowntimePage(
         query=query,
         as_of=as_of,
@@ -281,8 +258,7 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         ttr=TimeDistribution.of(whole.ttr),
         lever=lever(whole).value,
         days=tuple(dates),
-        calendar=_calendar(survey, tables[:CALENDAR_TABLES]),
-        more_tables=max(0, len(tables) - CALENDAR_TABLES),
+        calendar=draw_days(project, tx, spans_then, (dates, edges), as_of, Lanes(CALENDAR_TABLES)),
         groups=tuple(
             _group(
                 project,
@@ -314,35 +290,6 @@ def _as_of(query: DowntimeQuery, zone: str, now: datetime) -> datetime:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=ZoneInfo(zone))
     return min(moment.astimezone(UTC), now)
-
-
-def _calendar(survey: _Survey, codes: Sequence[int]) -> tuple[CalendarRow, ...]:
-    parts = survey.parts(*survey.only(survey.spans.table, codes), survey.edges)
-    names = [survey.spans.names[code] for code in codes]
-    tables = [table for name in names if (table := survey.project.config.table(name)) is not None]
-    gaps = gaps_of(survey.tx, tables, since=from_us(survey.edges[0]), now=survey.now)
-    unseen: list[Mapping[str, float] | None] = []
-    for start, end in zip(survey.edges[:-1], survey.edges[1:], strict=True):
-        passed = min(end, survey.as_of_us)
-        gap = unobserved(gaps, Window(start, passed)) if passed > start else None
-        unseen.append(None if gap is None else {name: as_hours(item.time) for name, item in gap.items()})
-    return tuple(
-        CalendarRow(
-            table=name,
-            cells=tuple(
-                CalendarCell(
-                    date=day,
-                    undetected_h=None if hours is None else as_hours(undetected),
-                    repair_h=None if hours is None else as_hours(repair),
-                    unobserved_h=None if hours is None else hours.get(name, 0.0),
-                )
-                for day, hours, undetected, repair in zip(
-                    survey.dates, unseen, parts[code].undetected, parts[code].repair, strict=True
-                )
-            ),
-        )
-        for code, name in zip(codes, names, strict=True)
-    )
 
 
 def _in_order(downtimes: Mapping[int, Downtime], codes: Sequence[int]) -> Sequence[tuple[int, Downtime]]:

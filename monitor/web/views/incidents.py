@@ -15,6 +15,7 @@ from monitor.triage.incident_editor import IncidentDetail, read_incident_detail
 from monitor.verbs.incident import IncidentNumber
 from monitor.web.views.alert_log import AlertDecision, decisions_of
 from monitor.web.views.shapes import not_there
+from monitor.web.views.time_lanes import DrawnTime, draw_incident
 from store import NotRecorded, ReadTransaction, Result
 
 AROUND: Final = 5
@@ -73,6 +74,7 @@ class IncidentPage(IncidentSheet):
     as_of: Moment
     last_change: int
     check: ConfiguredCheck | None
+    time: DrawnTime
     results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
     causes: tuple[EvidencedCause, ...]
@@ -114,6 +116,7 @@ def incident_page(
         as_of=now,
         last_change=tx.incidents.last_change(),
         check=_configured_check(project, incident),
+        time=draw_incident(project, tx, incident, now),
         results=_check_results(tx, incident),
         alerts=decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),
         causes=tuple(

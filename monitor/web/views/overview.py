@@ -1,7 +1,7 @@
-"""The first page: open incidents, pictures of days and weeks, how the tables are, this week against the last."""
+"""The first page: one sentence, open incidents by table, what changed since yesterday, and behind links the rest."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -13,23 +13,30 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf, PlainSerializer
 
 from checks import Severity
 from checks.classes.arrays import np
-from incidents import Downtime, Spans, Window, from_us, measure, price_by, to_us
+from incidents import OPEN_END, Downtime, Spans, Window, from_us, measure, price_by, to_us
+from incidents.spans import Ints
 from monitor.config.project import Project
 from monitor.reporting.domains import DomainGrid
 from monitor.reporting.period import Week
-from monitor.reporting.timeline import Timeline
 from monitor.summaries.coverage import kept_since
 from monitor.summaries.daemons import DaemonState, DaemonStates
 from monitor.summaries.health import HealthList, TableHealth, health_list
 from monitor.summaries.incident import IncidentSummary, summaries_of
-from monitor.summaries.shapes import Moment, Shape
+from monitor.summaries.monitoring import Monitoring
+from monitor.summaries.shapes import Amount, Moment, Shape
 from monitor.web.views.overview_pictures import domain_weeks, first_week, last_days
 from monitor.web.views.shapes import DowntimeTotals, totals_of
+from monitor.web.views.time_lanes import DrawnTime
 from store import LastingIncident, ReadTransaction
 
 SHOWN: Final = 20
 """Open incidents, tables and checks that the first page names; the pages behind it list all."""
 SLOTS: Final = 10
+TROUBLED: Final = 6
+"""Tables with open incidents on the first screen."""
+_NEWEST: Final = 3
+"""Incidents that are named of those that opened, or ended, in the last 24 hours."""
+_DAY_US: Final = 86_400_000_000
 
 
 class NoQuery(BaseModel):
@@ -44,6 +51,40 @@ class OpenIncidents(Shape):
     n: int
     by_severity: dict[Severity, int]
     worst: tuple[IncidentSummary, ...]
+
+
+class OverviewState(Shape):
+    """The state in one sentence: tables with a failing check or an open incident, since when, and who repairs.
+
+    `since`: when the oldest open incident occurred. `cost_a_day`: what the open incidents cost in the next 24 hours.
+    `unassigned`: open incidents that nobody is assigned to or has acknowledged.
+    """
+
+    bad: int
+    since: Moment | None
+    cost_a_day: Amount
+    assignees: tuple[str, ...]
+    unassigned: int
+
+
+class OpenTable(Shape):
+    """The open incidents of a table: how many, since when, the worst of them, and who repairs."""
+
+    table: str
+    n: int
+    since: Moment
+    worst: IncidentSummary
+    assignees: tuple[str, ...]
+
+
+class DayChanges(Shape):
+    """The incidents that were detected and resolved in the last 24 hours: how many, and the newest."""
+
+    since: Moment
+    opened: int
+    newest_opened: tuple[int, ...]
+    resolved: int
+    newest_resolved: tuple[int, ...]
 
 
 class TroubledTable(Shape):
@@ -101,8 +142,13 @@ class OverviewPage(Shape):
     schema_: Literal["tablewatch.overview/1"] = Field("tablewatch.overview/1", alias="schema")
     as_of: Moment
     last_change: int
+    monitoring: Monitoring
+    state: OverviewState
     open: OpenIncidents
-    last_days: Annotated[InstanceOf[Timeline], PlainSerializer(Timeline.as_json, return_type=dict[str, Any])]
+    tables: tuple[OpenTable, ...]
+    more_tables: int
+    changes: DayChanges
+    last_days: DrawnTime
     domains: Annotated[InstanceOf[DomainGrid], PlainSerializer(DomainGrid.as_json, return_type=dict[str, Any])]
     health: HealthCounts
     unobserved: UnobservedNow
@@ -113,18 +159,25 @@ class OverviewPage(Shape):
 
 def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now: datetime) -> OverviewPage:
     """Return the first page."""
-    health = health_list(project, tx, now)
+    health, daemons = health_list(project, tx, now), DaemonStates.of(tx, now, None)
     spans = tx.incidents.shared_spans(to_us(first_week(project, now).start))
+    lasting = tx.outbox.open_incidents()
+    tables = _open_tables(project, tx, spans, lasting, now)
     return OverviewPage(
         as_of=now,
         last_change=tx.incidents.last_change(),
-        open=_open(project, tx, now),
+        monitoring=Monitoring.of(project, tx, daemons, health, now),
+        state=_state(project, spans, lasting, health, now),
+        open=_open(project, tx, lasting, now),
+        tables=tables,
+        more_tables=len({item.table for item in lasting}) - len(tables),
+        changes=_changes(spans, now),
         last_days=last_days(project, tx, spans, now),
         domains=domain_weeks(project, tx, spans, now),
         health=_health(project, health),
         unobserved=_unobserved(health),
         weeks=compare_weeks(project, tx, spans, now),
-        daemon=DaemonState.of(DaemonStates.of(tx, now, None)),
+        daemon=DaemonState.of(daemons),
         next_slots=tuple(
             NextSlot(table=due.table, slot=due.next_slot, due_at=due.due_at)
             for due in tx.schedule.upcoming(SLOTS)
@@ -133,8 +186,7 @@ def show_overview(project: Project, tx: ReadTransaction, _query: BaseModel, now:
     )
 
 
-def _open(project: Project, tx: ReadTransaction, now: datetime) -> OpenIncidents:
-    lasting = tx.outbox.open_incidents()
+def _open(project: Project, tx: ReadTransaction, lasting: Sequence[LastingIncident], now: datetime) -> OpenIncidents:
     counts = Counter(item.severity for item in lasting)
     worst = [item.incident_id for item in nsmallest(SHOWN, lasting, key=_worst_first)]
     incidents = tx.incidents.get_many(worst)
@@ -142,6 +194,68 @@ def _open(project: Project, tx: ReadTransaction, now: datetime) -> OpenIncidents
         n=len(lasting),
         by_severity={severity: counts[severity] for severity in sorted(Severity, key=_rank, reverse=True)},
         worst=summaries_of(project, [incidents[number] for number in worst], now),
+    )
+
+
+def _state(
+    project: Project, spans: Spans, lasting: Sequence[LastingIncident], health: HealthList, now: datetime
+) -> OverviewState:
+    open_rows = spans.take(np.flatnonzero(spans.resolved == OPEN_END))
+    now_us = to_us(now)
+    _, cost = _measured(project, open_rows, Window(now_us, now_us + _DAY_US), now_us + _DAY_US)
+    return OverviewState(
+        bad=sum(item is TableHealth.DEGRADED for item in health.health.values()),
+        since=from_us(int(open_rows.occurred.min())) if open_rows.occurred.size else None,
+        cost_a_day=Amount.of(project, cost),
+        assignees=_assignees(lasting),
+        unassigned=sum(item.assignee is None and item.acknowledged_at is None for item in lasting),
+    )
+
+
+def _assignees(lasting: Iterable[LastingIncident]) -> tuple[str, ...]:
+    return tuple(sorted({item.assignee for item in lasting if item.assignee is not None}))
+
+
+def _open_tables(
+    project: Project, tx: ReadTransaction, spans: Spans, lasting: Sequence[LastingIncident], now: datetime
+) -> tuple[OpenTable, ...]:
+    """Return the tables with open incidents, those with the worst and newest first."""
+    by_table: dict[str, list[LastingIncident]] = {}
+    for item in sorted(lasting, key=_worst_first):
+        by_table.setdefault(item.table, []).append(item)
+    shown = dict(islice(by_table.items(), TROUBLED))
+    found = tx.incidents.get_many(items[0].incident_id for items in shown.values())
+    worst = summaries_of(project, [found[items[0].incident_id] for items in shown.values()], now)
+    lasts = spans.resolved == OPEN_END
+    return tuple(
+        OpenTable(
+            table=table,
+            n=len(items),
+            since=from_us(int(spans.occurred[lasts & (spans.table == spans.names.index(table))].min())),
+            worst=summary,
+            assignees=_assignees(items),
+        )
+        for (table, items), summary in zip(shown.items(), worst, strict=True)
+    )
+
+
+def _changes(spans: Spans, now: datetime) -> DayChanges:
+    """Return what opened and ended in the last 24 hours; an episode that began again counts, too."""
+    until = to_us(now)
+    since = until - _DAY_US
+
+    def newest(moments: Ints) -> tuple[int, tuple[int, ...]]:
+        rows = np.flatnonzero((moments > since) & (moments <= until))
+        numbers = dict.fromkeys(spans.incident[rows[np.argsort(-moments[rows], kind="stable")]].tolist())
+        return len(numbers), tuple(numbers)[:_NEWEST]
+
+    (opened, newest_opened), (resolved, newest_resolved) = newest(spans.detected), newest(spans.resolved)
+    return DayChanges(
+        since=from_us(since),
+        opened=opened,
+        newest_opened=newest_opened,
+        resolved=resolved,
+        newest_resolved=newest_resolved,
     )
 
 

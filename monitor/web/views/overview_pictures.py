@@ -3,10 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
-from incidents import Downtime, Gap, Spans, Window, from_us, to_us
+from incidents import Downtime, Spans, to_us
 from incidents.spans import Ints
 from monitor.config.project import Project
 from monitor.reporting.domains import (
@@ -18,12 +17,11 @@ from monitor.reporting.domains import (
     has_incident,
     measure_domains,
 )
-from monitor.reporting.period import PeriodPart, Week
-from monitor.reporting.timeline import Timeline, timeline
-from monitor.summaries.coverage import MonitoringStart, Observed, kept_since
+from monitor.reporting.period import Week
+from monitor.reporting.timeline import Timeline
+from monitor.summaries.coverage import Observed, kept_since
 from monitor.summaries.grouping import Labels, by_domain
-from monitor.summaries.ranking import rank
-from monitor.web.views.table import day_edges, gaps_of
+from monitor.web.views.time_lanes import day_edges, draw_days, gaps_of
 from store import ReadTransaction
 
 DAYS: Final = 7
@@ -32,28 +30,7 @@ DAYS: Final = 7
 
 def last_days(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> Timeline:
     """Return the timeline of today and the six days before, the tables with the most downtime first."""
-    dates, edges = day_edges(project, now, DAYS)
-    as_of_us, maintenance = to_us(now), project.maintenance(spans.names)
-
-    def watching(names: Sequence[str]) -> tuple[MonitoringStart, Sequence[Gap]]:
-        tables = [table for name in names if (table := project.config.table(name)) is not None]
-        start = from_us(edges[0])
-        ids = [table.check_id(check) for table in tables for check in table.checks]
-        started = MonitoringStart.of(tx.results.watches(ids), now)
-        if any(started.since.get(name, now) > start for name in names):  # checks that are gone may have run before
-            started = MonitoringStart.of(tx.results.watches(), now)
-        return started, gaps_of(tx, tables, since=start, now=now)
-
-    return timeline(
-        rank(spans, Window(edges[0], edges[-1]), as_of_us=as_of_us, maintenance=maintenance, costs=None),
-        [
-            PeriodPart(day, from_us(start), from_us(end))
-            for day, (start, end) in zip(dates, pairwise(edges), strict=True)
-        ],
-        as_of_us=as_of_us,
-        config=project.config,
-        watching_of=watching,
-    )
+    return draw_days(project, tx, spans, day_edges(project, now, DAYS), now)
 
 
 def domain_weeks(project: Project, tx: ReadTransaction, spans: Spans, now: datetime) -> DomainGrid:

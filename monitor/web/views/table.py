@@ -1,18 +1,16 @@
 """A table: who answers for it, its lineage, its checks with their last numbers, its incidents, its last 90 days."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
-from enum import StrEnum
+from datetime import datetime, timedelta
 from typing import Final, Literal, Self
-from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks import Check
-from incidents import Gap, Window, from_us, gaps_after, parts_between, to_us, unobserved
+from incidents import to_us
 from monitor.config import Table
-from monitor.config.prices import midnight
 from monitor.config.project import Project
+from monitor.reporting.timeline import Lanes
 from monitor.summaries.catalogue import CataloguedTable, IncrementalPart, lineage_of, losses_of, no_loss
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, health_list, states_of
@@ -21,8 +19,9 @@ from monitor.summaries.logged_event import LoggedEventLine
 from monitor.summaries.promises import MeasuredPromise, PromiseLine, promises_of
 from monitor.summaries.scan_costs import ScanCostPart, TableCost
 from monitor.summaries.service_levels import ContractLine, recent_contracts
-from monitor.summaries.shapes import Moment, Money, Sentence, Shape, as_hours
+from monitor.summaries.shapes import Moment, Money, Sentence, Shape
 from monitor.web.views.shapes import Name, not_there
+from monitor.web.views.time_lanes import DrawnTime, day_edges, draw_days
 from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
 
 STRIP_DAYS: Final = 90
@@ -39,25 +38,6 @@ class TableQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Name
-
-
-class DayState(StrEnum):
-    """The state of a table on a day, the worst first."""
-
-    DOWN = "down"
-    UNOBSERVED = "unobserved"
-    GOOD = "good"
-    NOT_WATCHED = "not-watched"
-
-
-class StripDay(Shape):
-    """A day of a table: hours of its downtime before and after detection, and hours in which a check saw nothing."""
-
-    date: date
-    state: DayState
-    undetected_h: float
-    repair_h: float
-    unobserved_h: float
 
 
 class LineageTable(Shape):
@@ -121,7 +101,7 @@ class CheckLine(Shape):
 
 
 class TablePage(CataloguedTable):
-    """`tablewatch.table/1`: everything about one table; `strip` has the last 90 days, the oldest first."""
+    """`tablewatch.table/1`: everything about one table; `days` are the last 90 days."""
 
     schema_: Literal["tablewatch.table/1"] = Field("tablewatch.table/1", alias="schema")
     as_of: Moment
@@ -133,7 +113,7 @@ class TablePage(CataloguedTable):
     lineage: LineagePart
     releases: tuple[str, ...]
     incidents: tuple[IncidentSummary, ...]
-    strip: tuple[StripDay, ...]
+    days: DrawnTime
     contracts: tuple[ContractLine, ...]
     events: tuple[LoggedEventLine, ...]
     scan_cost: ScanCostPart
@@ -153,6 +133,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
     lineage = lineage_of(table, project.config)
     near = [*_nearest(lineage.upstream, lineage.upstream_all), *_nearest(lineage.downstream, lineage.downstream_all)]
     health = health_list(project, tx, now, near).health if near else {}
+    days = day_edges(project, now, STRIP_DAYS)
     spans = tx.incidents.spans_of([table.name], 0)
     loss = losses_of(project, spans, now=now).get(table.name) or no_loss(project, now=now)
     newest = tx.incidents.page(IncidentFilter(tables=(table.name,)), size=_RECENT).incidents
@@ -176,12 +157,20 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
         ),
         releases=tuple(name for name, item in project.config.releases.items() if item.table == table.name),
         incidents=summaries_of(project, newest, now),
-        strip=strip_of(project, tx, table, now),
+        days=draw_days(
+            project, tx, tx.incidents.spans_of([table.name], days[1][0]), days, now, Lanes(always=(table.name,))
+        ),
         contracts=tuple(ContractLine.of(contract) for contract in recent_contracts(project, tx, table.name)),
         events=tuple(LoggedEventLine.of(event) for event in _events(tx, table, now)),
         scan_cost=ScanCostPart.of(TableCost.of(project, tx, table.name, now)),
         incremental=IncrementalPart.of(table, tx.classes.closed_parts([table.name]).get(table.name)),
     )
+
+
+def check_line(tx: ReadTransaction, table: Table, check: Check, now: datetime) -> CheckLine:
+    """Return a check as the page of its table has it."""
+    results = tx.results.latest([table.check_id(check)])
+    return CheckLine.of(table, check, results, _promises(tx, table, results, now))
 
 
 def _events(tx: ReadTransaction, table: Table, now: datetime) -> Sequence[LoggedEvent]:
@@ -217,57 +206,3 @@ def _promises(
         return {}
     incidents = tx.incidents.matching(IncidentFilter(check_ids=ids))
     return promises_of(table, incidents, tx.results.watches(ids), results, now=now)
-
-
-def day_edges(project: Project, now: datetime, days: int) -> tuple[Sequence[date], Sequence[int]]:
-    """Return the last days of the project, the oldest first, and the midnights between and around them."""
-    zone = project.config.timezone
-    today = now.astimezone(ZoneInfo(zone)).date()
-    dates = [today - timedelta(days=back) for back in reversed(range(days))]
-    return dates, [to_us(midnight(day, zone)) for day in (*dates, today + timedelta(days=1))]
-
-
-def gaps_of(tx: ReadTransaction, tables: Sequence[Table], *, since: datetime, now: datetime) -> Sequence[Gap]:
-    """Return the times in which checks of some tables saw nothing, those that still last included."""
-    ids = {table.check_id(check): (table, check) for table in tables for check in table.checks}
-    gaps = tx.results.gaps(since, now, ids)
-    for check_id, watch in tx.results.watches(ids).items():
-        table, check = ids[check_id]
-        gaps += gaps_after(watch, table=table.name, until=now, period=table.period_of(check))
-    return gaps
-
-
-def strip_of(project: Project, tx: ReadTransaction, table: Table, now: datetime) -> tuple[StripDay, ...]:
-    """Return how a table was on each of the last 90 days."""
-    dates, edges = day_edges(project, now, STRIP_DAYS)
-    spans = tx.incidents.spans_of([table.name], edges[0])
-    parts = parts_between(
-        spans, edges, as_of_us=to_us(now), group=spans.table, maintenance=project.maintenance(spans.names)
-    )
-    day_parts = parts.get(spans.names.index(table.name)) if table.name in spans.names else None
-    gaps = gaps_of(tx, [table], since=from_us(edges[0]), now=now)
-    watches = tx.results.watches(table.check_id(check) for check in table.checks).values()
-    since_us = min((to_us(watch.monitored_since) for watch in watches), default=None)
-    days = []
-    for at, day in enumerate(dates):
-        window = Window(edges[at], min(edges[at + 1], max(to_us(now), edges[at] + 1)))
-        undetected, repair = (0, 0) if day_parts is None else (day_parts.undetected[at], day_parts.repair[at])
-        gap = unobserved(gaps, window).get(table.name)
-        unseen = 0 if gap is None else gap.time
-        state = DayState.GOOD
-        if undetected + repair:
-            state = DayState.DOWN
-        elif since_us is None or since_us >= window.end_us:
-            state = DayState.NOT_WATCHED
-        elif unseen:
-            state = DayState.UNOBSERVED
-        days.append(
-            StripDay(
-                date=day,
-                state=state,
-                undetected_h=as_hours(undetected),
-                repair_h=as_hours(repair),
-                unobserved_h=as_hours(unseen),
-            )
-        )
-    return tuple(days)

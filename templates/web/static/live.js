@@ -5,8 +5,10 @@
   "use strict";
   const RETRY_MS = 30000;
   const GATHER_MS = 300;
+  const LOST_MS = 10000;
   let source = null;
   let gathering = null;
+  let losing = null;
 
   const main = () => document.getElementById("main");
   const isLive = () => "live" in main().dataset;
@@ -45,6 +47,13 @@
     gathering = gathering || setTimeout(refresh, GATHER_MS);
   }
 
+  function lose(isLost) {
+    const note = document.getElementById("lost");
+    if (note) note.hidden = !isLost;
+    if (!isLost) clearTimeout(losing);
+    losing = isLost ? losing : null;
+  }
+
   function connect() {
     if (source || document.hidden || !isLive()) return;
     source = new EventSource(`/api/v1/events?after=${main().dataset.live}`);
@@ -52,7 +61,9 @@
       if (concerns(JSON.parse(event.data))) gather();
     });
     source.addEventListener("reset", gather);
+    source.addEventListener("open", () => lose(false));
     source.addEventListener("error", () => {
+      losing = losing || setTimeout(lose, LOST_MS, true);
       if (source && source.readyState === EventSource.CLOSED) {
         disconnect();
         setTimeout(connect, RETRY_MS);

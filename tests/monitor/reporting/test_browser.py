@@ -268,7 +268,7 @@ def test_what_lies_behind_bars_is_visible(see, page_file, scheme, media):
     look = seen.page.evaluate("""
       () => {
         const style = (what) => getComputedStyle(document.querySelector(what));
-        const marks = [...document.querySelectorAll('.timeline svg rect.unobserved')];
+        const marks = [...document.querySelectorAll('.timeline svg rect.unknown')];
         const lane = document.querySelector('.timeline .lane svg');
         return {
           fills: [...new Set(marks.map(mark => mark.getAttribute('fill').match(/#(.*)\\)/)[1]))],

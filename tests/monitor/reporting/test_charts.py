@@ -68,18 +68,34 @@ def test_lanes_hold_their_bars():
     for lane in (orders, events):
         boxes = [box for bar in lane.bars for box in (bar.uncertain, bar.undetected, bar.repair) if box is not None]
         assert all(0 <= box.y < box.y + box.height <= lane.height for box in boxes)
-        boxes += [box for box, _ in (*lane.unobserved, *lane.maintenance, *lane.unwatched)]
+        boxes += [box for box, _ in lane.ground]
         assert all(0 <= box.x < box.x + box.width <= 100.001 for box in boxes)
 
 
-def test_unobserved_time_is_seen_beside_bars():
-    """Unobserved time and planned work reach above and below every bar, so that none hides them."""
+def test_each_moment_of_a_lane_has_one_state():
+    """The ground covers the whole lane without overlap, reaches above and below every bar, and hides no gap as good."""
     orders, events = timeline_lanes(sample.timeline())
-    assert [(box.x, box.width) for box, _ in orders.unobserved] == [(0.0, 7.143), (40.0, 10.0)]
-    assert [(box.x, box.width) for box, _ in orders.maintenance] == [(50.0, 12.5)]
-    assert (events.unobserved, events.maintenance) == ((), ())
-    assert [(box.x, box.width) for box, _ in events.unwatched] == [(0.0, 25.0)]
-    bars = [box for bar in orders.bars for box in (bar.undetected, bar.repair) if box is not None]
-    for box, _ in (*orders.unobserved, *orders.maintenance):
-        assert box.y < min(bar.y for bar in bars)
-        assert box.y + box.height > max(bar.y + bar.height for bar in bars)
+    for lane in (orders, events):
+        edges = [edge for box, _ in lane.ground for edge in (box.x, round(box.x + box.width, 3))]
+        assert edges[0] == 0
+        assert edges[-1] == 100
+        assert all(abs(end - start) < 0.01 for start, end in zip(edges[1:-1:2], edges[2::2], strict=True))
+        bars = [box for bar in lane.bars for box in (bar.undetected, bar.repair) if box is not None]
+        assert all(box.y < bar.y and box.y + box.height > bar.y + bar.height for box, _ in lane.ground for bar in bars)
+    named = [(round(box.x, 1), round(box.width, 1), state.value) for box, state in orders.ground]
+    assert named == [
+        (0.0, 7.1, "unknown"),
+        (7.1, 32.9, "good"),
+        (40.0, 10.0, "unknown"),
+        (50.0, 12.5, "maintenance"),
+        (62.5, 37.5, "good"),
+    ]
+    assert [state.value for _, state in events.ground] == ["not-monitored", "good"]
+
+
+def test_after_the_moment_of_knowing_nothing_is_known():
+    """A lane ends with what is not known yet, whatever was planned there; one letter stands for the worst in it."""
+    lane = sample.timeline().lanes[0]
+    assert [state.value for *_, state in lane.states(0.55)] == ["unknown", "good", "unknown", "maintenance", "not-yet"]
+    letters = [lane.worst(at / 10, (at + 1) / 10, 0.55).value for at in range(10)]
+    assert letters == ["unknown", *["good"] * 3, "unknown", "maintenance", *["not-yet"] * 4]

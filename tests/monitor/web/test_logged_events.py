@@ -37,7 +37,7 @@ def test_a_person_reports_a_deployment_on_the_page_of_a_table(site: Site) -> Non
     form = {"kind": "deploy", "note": "loader <2.3>", "at": "", "table": "orders"}
     assert 'action="/events"' in client.get("/tables/orders").text
     done = client.post("/events", data=form)
-    assert (done.status_code, done.headers["location"]) == (303, "/tables/orders")
+    assert (done.status_code, done.headers["location"]) == (303, "/tables/orders#events")
     for change in (
         {"table": "refunds"},
         {"table": "", "source": "shop", "note": "moved"},

@@ -111,26 +111,31 @@ def test_the_last_seven_days_are_those_of_the_rows(site: Site) -> None:
     assert (shown["incidents"], shown["more"]) == (len(expected), 0)
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "monitoring had not started"), ("ja", "監視開始前")])
-def test_the_time_before_the_first_check_is_hatched(site: Site, language: str, words: str) -> None:
-    """A lane is hatched up to now while no check of its table has run, then up to the first run; JSON names that."""
+def test_what_is_not_known_is_never_drawn_as_good(site: Site) -> None:
+    """Before the first check of a table its time is not monitored, also between incidents; good only afterwards."""
     _log(site, [("orders", (60, 20, 5)), ("refunds", (50, 20, 5))])
-    client, start, hatched = site.signed_in(), _midnight(site) - timedelta(days=DAYS - 1), []
-    for table in (None, "orders"):
-        if table:
-            run_checks(site.project, select([table], site.project.config), store=site.store)
-            began = site.clock.now()
+    start = _midnight(site) - timedelta(days=DAYS - 1)
+    began = site.clock.now()
+    for ran in (False, True):
+        if ran:
+            run_checks(site.project, select(["orders"], site.project.config), store=site.store)
             site.clock.advance(timedelta(hours=1))
-        text = client.get("/", headers={"accept-language": language}).text
-        hatched.append(
-            [
-                float(width)
-                for width in re.findall(rf'<title>{words}: [^<]*</title><rect x="0.0%" [^>]*?width="([\d.]+)%"', text)
-            ]
+        client = site.signed_in()
+        shown = client.get("/overview.json").json()["last_days"]["shown"]
+        states = {lane["table"]: lane["states"] for lane in shown}
+        first, now = ((moment - start) / timedelta(days=DAYS) for moment in (began, site.clock.now()))
+        expected = ["not-monitored", "undetected", "repair", "not-monitored"]
+        assert [state for *_, state in states["refunds"]] == [*expected, "not-yet"]
+        assert [state for *_, state in states["orders"]] == [*expected, *(["good"] if ran else []), "not-yet"]
+        assert states["orders"][3][1] == pytest.approx(first, abs=1e-6)
+        assert [lane[-1][0] for lane in states.values()] == pytest.approx([now, now], abs=1e-6)
+        text = client.get("/").text
+        drawn = re.findall(r'<rect x="([\d.]+)%"[^>]* width="([\d.]+)%"[^>]*class="ground not-monitored"', text)
+        assert sum(float(width) for _, width in drawn) == pytest.approx(
+            100
+            * sum(end - begin for lane in states.values() for begin, end, state in lane if state == "not-monitored"),
+            abs=0.01,
         )
-    first, last = ((moment - start) / timedelta(days=DAYS) * 100 for moment in (began, site.clock.now()))
-    assert hatched[0] == pytest.approx([first, first], abs=0.01)
-    assert sorted(hatched[1]) == pytest.approx([first, last], abs=0.01)
     for since in (began, start - timedelta(days=9)):
         with site.store.writing() as tx:  # of a check that is no longer configured
             tx.results.save_watches([Watch("orders.gone", since, site.clock.now(), "pass")])

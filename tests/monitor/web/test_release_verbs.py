@@ -25,7 +25,7 @@ def test_a_steward_approves_and_holds(site: Site) -> None:
     assert _approve(client) == (200, "")
     assert client.get(f"{ADDRESS}").json()["standing"]["approved_with"] == "suppress"
     done = client.post("/releases/extract/hold", data={"note": "the contract has ended"})
-    assert (done.status_code, done.headers["location"]) == (303, "/releases/extract")
+    assert (done.status_code, done.headers["location"]) == (303, "/releases/extract#decide")
     approved, held = _record(site)
     assert (approved.actor, approved.body["signed_in_by"], approved.note) == ("ann", "password", "ticket 4711")
     assert (held.kind, held.actor) == ("held", "ann (password)")

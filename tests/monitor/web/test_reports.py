@@ -31,7 +31,8 @@ def test_a_report_of_a_part_is_chosen_without_a_script(site: Site, scope: str, t
     page = client.get(link[1], headers={"accept-language": "en"})
     assert f"· {title}</h1>" in page.text
     assert f'<option value="{scope}" selected>' in page.text
-    assert "form-action 'self'" in page.text
+    assert '<a href="/incidents">Incidents</a>' in page.text
+    assert "As of " in page.text
     assert f'href="/reports?scope={quote(scope)}"' in page.text
     assert ("orders" in page.text.partition("</form>")[2]) is (tables == 2)
 

@@ -79,6 +79,17 @@ def test_a_password_signs_in(site: Site) -> None:
     assert "mia · responder" in page.text
 
 
+def test_a_wrong_password_shows_the_form_again(site: Site) -> None:
+    """The name and the way on are kept, the password is not, and the focus is on it."""
+    _add_user(site)
+    answer = site.client().post("/sign-in", data={"name": "mia", "password": "guess-1", "next": "/tables"})
+    assert answer.status_code == 401
+    assert 'value="mia"' in answer.text
+    assert "guess-1" not in answer.text
+    assert 'name="next" value="/tables"' in answer.text
+    assert re.search(r'aria-describedby="refused-password" autofocus name="password"', answer.text)
+
+
 @pytest.mark.parametrize(
     ("asked", "reached"),
     [
@@ -100,11 +111,15 @@ def test_a_sign_in_leads_to_the_page_with_its_choices(site: Site, asked: str, re
 
 
 def test_a_browser_is_led_to_sign_in_from_a_kept_page(site: Site) -> None:
-    """A link in a mail to a report leads there after the sign-in; a program gets the status, and what is missing."""
+    """A link in a mail to a report leads there after the sign-in; a file is refused to a program with the status.
+
+    A report is a page of the site as any other, and leads every client to the sign-in.
+    """
     client, browser = site.client(), {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     asked = client.get("/reports/2026-W46?scope=domain:sales", headers=browser)
     assert asked.headers["location"] == "/sign-in?next=/reports/2026-W46%3Fscope%3Ddomain%3Asales"
-    assert client.get("/reports/2026-W46").status_code == 401
+    assert client.get("/reports/2026-W46").status_code == 303
+    assert client.get("/releases/extract/record").status_code == 401
     assert client.get("/api/v1/incidents", headers=browser).status_code == 401
 
 

@@ -62,7 +62,7 @@ def test_a_silence_over_http(site: Site):
     ]
     assert "the loader moves" in client.get("/alerts").text
     number = made.json()["id"]
-    assert client.post(f"/silences/{number}/end").headers["location"] == "/alerts"
+    assert client.post(f"/silences/{number}/end").headers["location"] == "/alerts#silences"
     assert "the loader moves" not in client.get("/alerts").text
     assert client.post("/api/v1/silences/999/end").status_code == 404
 
