@@ -32,7 +32,7 @@ from store import LastingIncident, ReadTransaction
 SHOWN: Final = 20
 """Open incidents, tables and checks that the first page names; the pages behind it list all."""
 SLOTS: Final = 10
-TROUBLED: Final = 6
+TROUBLED: Final = 5
 """Tables with open incidents on the first screen."""
 _NEWEST: Final = 3
 """Incidents that are named of those that opened, or ended, in the last 24 hours."""

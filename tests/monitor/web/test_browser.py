@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -24,6 +25,10 @@ PAGES: Final = (
     "/incidents/new?table=orders",
     "/incidents/1",
     "/incidents/2",
+    "/incidents/1/post-mortem",
+    "/incidents/bulk?verb=resolve&id=1&id=2",
+    "/search?text=order",
+    "/keys",
     "/tables",
     "/tables/orders",
     "/products",
@@ -152,6 +157,12 @@ def reader(browser: Any, site: Site) -> Iterator[Reader]:
         yield Reader(browser, f"http://{host}", (name, secret))
 
 
+def _local(site: Site, *, hours_ago: int) -> str:
+    """Return a past time as a field of a browser has it, in the project's zone."""
+    moment = site.clock.now() - timedelta(hours=hours_ago)
+    return f"{moment.astimezone(ZoneInfo(site.project.config.timezone)):%Y-%m-%dT%H:%M}"
+
+
 @pytest.mark.combinations
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(("locale", "scheme"), [("en", "light"), ("en", "dark"), ("ja", "light"), ("ja", "dark")])
@@ -176,9 +187,9 @@ def test_an_incident_is_logged_and_resolved_by_forms(reader: Reader, site: Site,
     with reader.opened(scripts=scripts) as window:
         page = window.page
         page.goto("/incidents/new")
-        page.get_by_label("Table").fill("refunds")
+        page.get_by_label("Table", exact=True).fill("refunds")
         page.get_by_label("What is wrong").fill(title)
-        page.get_by_label("Occurred").fill("3h ago")
+        page.get_by_label("Occurred").fill(_local(site, hours_ago=3))
         page.get_by_role("button", name="Log the incident").click()
         page.get_by_role("heading", name=title).wait_for()
         page.get_by_role("button", name="Acknowledge").click()
@@ -189,7 +200,7 @@ def test_an_incident_is_logged_and_resolved_by_forms(reader: Reader, site: Site,
         page.get_by_role("button", name="Resolve").click()
         page.get_by_role("button", name="Reopen").wait_for()
         assert window.complaints == []
-        number = int(page.url.rpartition("/")[2])
+        number = int(page.url.partition("#")[0].rpartition("/")[2])
     assert site.actors(number) == ["mia (password)"] * 4
     with site.store.reading() as tx:
         assert tx.incidents.get(number).last.resolved_at == site.clock.now()
@@ -214,7 +225,7 @@ def test_every_other_verb_is_a_form(reader: Reader, site: Site, scripts: bool) -
 
         act("Assign", assignee="bob")
         act("Snooze", **{"for": "2h"})
-        act("Correct times", occurred="3h ago")
+        act("Correct times", occurred=_local(site, hours_ago=3))
         act("Link the cause", cause=str(other))
         act("Resolve", cause="a late file")
         act("Reopen")
@@ -270,7 +281,8 @@ def test_a_change_of_somebody_else_is_refused_and_nothing_is_lost(reader: Reader
         first.page.get_by_role("button", name="Acknowledge").click()
         first.page.get_by_text("acknowledged").first.wait_for()
         second.page.get_by_role("button", name="Resolve").click()
-        second.page.get_by_role("heading", name="This is not possible now").wait_for()
+        second.page.get_by_role("alert").wait_for()
+        second.page.get_by_role("button", name="Resolve").wait_for()
     with site.store.reading() as tx:
         assert tx.incidents.get(number).last.resolved_at is None
 
@@ -318,11 +330,13 @@ def test_the_timeline_is_read_by_keyboard(reader: Reader) -> None:
     with reader.opened() as window:
         page = window.page
         page.goto("/")
-        page.locator(".timeline summary").press("Enter")
+        page.locator("details.timeline > summary").press("Enter")
+        page.locator(".timeline details summary").press("Enter")
         row = page.locator(".timeline table").get_by_role("row").filter(has_text="orders").first
         row.get_by_role("link").press("Enter")
         page.wait_for_url("**/incidents/*")
-        page.go_back()
+        page.goto("/")
+        page.locator("details.timeline > summary").press("Enter")
         page.locator(".timeline .lane").get_by_role("link", name="orders").press("Enter")
         page.wait_for_url("**/tables/orders")
         assert window.complaints == []
@@ -337,3 +351,44 @@ def test_pages_print_without_their_controls(reader: Reader) -> None:
         assert page.get_by_role("heading", level=1).is_visible()
         assert not page.locator("nav").first.is_visible()
         assert not page.locator(".verbs").first.is_visible()
+
+
+def test_keys_move_search_and_act(reader: Reader, site: Site) -> None:
+    """`/` goes to the search, `j` and `k` move in a list, `a` leads to the confirmation and back to the list."""
+    number = site.incident("by keys", table="refunds")
+    with reader.opened() as window:
+        page = window.page
+        page.goto("/incidents")
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.id") == "search"
+        page.goto("/incidents")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.getAttribute('href')") == f"/incidents/{number}"
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        page.keyboard.press("a")
+        page.get_by_role("heading", name="Acknowledge").wait_for()
+        page.get_by_role("button", name="Acknowledge").click()
+        page.wait_for_url("**/incidents")
+        page.keyboard.press("?")
+        page.get_by_role("heading", name="Keys").wait_for()
+        assert window.complaints == []
+    with site.store.reading() as tx:
+        assert tx.incidents.get(number).last.acknowledged_at is not None
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_refused_form_has_the_focus_where_it_is_wrong(reader: Reader, site: Site, scripts: bool) -> None:
+    """A section that hides the form is open, what was written is there, and the field that is wrong has the focus."""
+    number = site.incident(f"refused, scripts {scripts}", table="refunds")
+    with reader.opened(scripts=scripts) as window:
+        page = window.page
+        page.goto(f"/incidents/{number}")
+        page.get_by_text("More actions").click()
+        form = page.locator("form.verb").filter(has=page.get_by_role("button", name="Snooze", exact=True))
+        form.locator("[name=for]").fill("soon")
+        form.get_by_role("button", name="Snooze", exact=True).click()
+        field = form.locator("[name=for]")
+        assert field.input_value() == "soon"
+        assert field.evaluate("field => field === document.activeElement")
+        assert "soon" in form.locator(".refused").inner_text()
