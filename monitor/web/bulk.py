@@ -28,8 +28,8 @@ class BulkQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    verb: BulkWord
-    id: Numbers
+    verb: BulkWord = "ack"
+    id: Annotated[tuple[Number, ...], MaxLen(100)] = ()
     back: Annotated[str, MaxLen(2_000)] = "/incidents"
 
 

@@ -11,7 +11,7 @@ from tests.monitor.web.site import Site
 
 
 def _states(site: Site) -> dict[int, str]:
-    shown = site.signed_in().get("/incidents.json").json()["incidents"]
+    shown = site.signed_in().get("/api/v1/incidents").json()["incidents"]
     return {item["id"]: item["state"] for item in shown}
 
 
@@ -44,7 +44,7 @@ def test_the_fields_of_a_verb_hold_for_all(
     numbers = [site.incident(f"fault {number}") for number in range(2)]
     assert site.signed_in().post("/incidents/bulk", data={"verb": verb, "id": numbers, **fields}).status_code == 303
     for number in numbers:
-        assert site.signed_in().get(f"/incidents/{number}.json").json()[shown[0]] == shown[1]
+        assert site.signed_in().get(f"/api/v1/incidents/{number}").json()[shown[0]] == shown[1]
 
 
 def test_nothing_is_done_where_one_of_them_refuses(site: Site) -> None:
@@ -75,15 +75,15 @@ def test_one_field_finds_tables_checks_owners_and_incidents(site: Site) -> None:
     """By a part of a name or a title in any case, and by number; an empty text finds nothing."""
     number = site.incident("Amounts x100")
     client = site.signed_in(WebRole.VIEWER)
-    found = client.get("/search.json", params={"text": "ORDER"}).json()
+    found = client.get("/api/v1/search", params={"text": "ORDER"}).json()
     assert "orders" in found["tables"]
     assert "orders.not-null" in found["checks"]
-    assert client.get("/search.json", params={"text": "desk"}).json()["owners"] == ["desk"]
+    assert client.get("/api/v1/search", params={"text": "desk"}).json()["owners"] == ["desk"]
     for text in ("amounts", f"#{number}", str(number)):
-        assert [item["id"] for item in client.get("/search.json", params={"text": text}).json()["incidents"]] == [
+        assert [item["id"] for item in client.get("/api/v1/search", params={"text": text}).json()["incidents"]] == [
             number
         ]
-    nothing = client.get("/search.json").json()
+    nothing = client.get("/api/v1/search").json()
     assert not any(nothing[kind] for kind in ("tables", "checks", "owners", "incidents"))
     page = client.get("/search", params={"text": "<b>"}).text
     assert "<b>" not in page
@@ -99,7 +99,7 @@ def test_a_comment_keeps_its_lines_and_links(site: Site) -> None:
     lines = ("first line", f"see {unescape(address)}, #7 and @mia", "", "- **one**\x07", "- <script>two</script>", "")
     text = "\r\n".join(lines)
     assert client.post(f"/incidents/{number}/comment", data={"text": text}).status_code == 303
-    stored = client.get(f"/incidents/{number}.json").json()["events"][-1]["change"]["text"]
+    stored = client.get(f"/api/v1/incidents/{number}").json()["events"][-1]["change"]["text"]
     assert stored.split("\n")[0] == "first line"
     assert "\r" not in stored
     assert "\x07" not in stored

@@ -121,7 +121,7 @@ def test_what_is_not_known_is_never_drawn_as_good(site: Site) -> None:
             run_checks(site.project, select(["orders"], site.project.config), store=site.store)
             site.clock.advance(timedelta(hours=1))
         client = site.signed_in()
-        shown = client.get("/overview.json").json()["last_days"]["shown"]
+        shown = client.get("/api/v1/overview").json()["last_days"]["shown"]
         states = {lane["table"]: lane["states"] for lane in shown}
         first, now = ((moment - start) / timedelta(days=DAYS) for moment in (began, site.clock.now()))
         expected = ["not-monitored", "undetected", "repair", "not-monitored"]

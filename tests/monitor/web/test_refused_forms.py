@@ -73,7 +73,7 @@ def test_another_version_keeps_what_was_written(site: Site) -> None:
     """Who was overtaken sees the incident as it is now, with the own text in the form and the new version beneath."""
     number = site.incident()
     client = site.signed_in()
-    version = client.get(f"/incidents/{number}.json").json()["version"]
+    version = client.get(f"/api/v1/incidents/{number}").json()["version"]
     client.post(f"/incidents/{number}/ack")
     sent = {"text": "my finding", "if_version": str(version)}
     answer = client.post(f"/incidents/{number}/comment", data=sent)

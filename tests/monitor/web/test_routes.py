@@ -90,6 +90,8 @@ def _request(site: Site, route: WebRoute) -> tuple[str, dict[str, Any]]:
         body["title"] = f"logged at {route.path}"
     if verb == "events":
         body["note"] = f"logged at {route.path}"
+    if verb == "bulk":
+        body = {"verb": "ack", "id": [site.incident(f"for {route.method} {route.path}")]}
     kind = route.path.removeprefix("/api/v1").split("/")[1]
     number = 0
     if "{id:int}" in route.path and kind in {"silences", "events"}:
