@@ -53,6 +53,14 @@ def as_hours(microseconds: int | Fraction) -> float:
     return float(hours(microseconds))
 
 
+class CheckFinding(Shape):
+    """What a check found: a status, the reason of unknown, and the message."""
+
+    status: str
+    reason: str | None
+    message: Sentence
+
+
 class TimeDistribution(Shape):
     """How long whole incidents took, in hours."""
 

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from monitor.verbs.verb import Acting, Body, Line, Name, Nothing, Number, Time, Typed, Verb
+from monitor.verbs.verb import Acting, Body, Line, Name, Nothing, Number, Query, Time, Typed, Verb
 from monitor.verbs.words import EventWord
 
 if TYPE_CHECKING:
@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from store import LoggedEvent
 
 
-class EventNumber(BaseModel):
+class EventNumber(Query):
     """The number of an event."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: Annotated[Number, Typed(metavar="ID")] = Field(description="Event number.")
 

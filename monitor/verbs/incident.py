@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from monitor.verbs.verb import Acting, Body, Length, Line, Lines, Name, Nothing, Number, Time, Typed, Verb
+from monitor.verbs.verb import Acting, Body, Length, Line, Lines, Name, Nothing, Number, Query, Time, Typed, Verb
 from monitor.verbs.words import FoundByWord, ResolutionWord, SeverityWord
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from monitor.triage.incident_editor import IncidentEditor
 
 
-class IncidentNumber(BaseModel):
+class IncidentNumber(Query):
     """The number of an incident."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: Annotated[Number, Typed(metavar="ID")] = Field(description="Incident number.")
 

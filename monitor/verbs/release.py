@@ -3,19 +3,17 @@
 from typing import TYPE_CHECKING, Annotated, Final
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from monitor.verbs.verb import Access, Acting, Body, Name, Text, Typed, Verb
+from monitor.verbs.verb import Access, Acting, Body, Name, Query, Text, Typed, Verb
 
 if TYPE_CHECKING:
     from monitor.releases.decisions import ReleaseDecisions
     from monitor.releases.state import ReleaseStanding
 
 
-class ReleaseName(BaseModel):
+class ReleaseName(Query):
     """The name of a release."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[Name, Typed(metavar="NAME")] = Field(description="Configured release.")
 

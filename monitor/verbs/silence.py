@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from monitor.verbs.verb import Acting, Body, Length, Line, Name, Nothing, Number, Time, Typed, Verb
+from monitor.verbs.verb import Acting, Body, Length, Line, Name, Nothing, Number, Query, Time, Typed, Verb
 
 if TYPE_CHECKING:
     from store import Scope, Silence
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
 _LONGEST: Final = timedelta(days=365)
 
 
-class SilenceNumber(BaseModel):
+class SilenceNumber(Query):
     """The number of a silence."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: Annotated[Number, Typed(metavar="ID")] = Field(description="Silence number.")
 

@@ -73,10 +73,14 @@ Length: TypeAlias = Annotated[str, MaxLen(20), Typed(metavar="LENGTH")]
 """Such as 2h or 1d."""
 
 
-class Nothing(BaseModel):
-    """No query and no body."""
+class Query(BaseModel):
+    """The values of a path and of a query string; others are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Nothing(Query):
+    """No query and no body."""
 
 
 class Body(BaseModel):

@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from monitor.summaries.shapes import Shape
 from monitor.terminal.problem import Problem
+from monitor.verbs.verb import Query
 from monitor.web.call import Call
 from monitor.web.change_feed import ChangeBatch
 from monitor.web.problems import WebError
@@ -22,10 +23,8 @@ _Number = Annotated[int, Ge(0), Le(2**63 - 1)]
 _NUMBER: Final[TypeAdapter[int]] = TypeAdapter(_Number)
 
 
-class EventQuery(BaseModel):
+class EventQuery(Query):
     """The change after which to start: `last_change` of a page. The header `Last-Event-ID` has precedence."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     after: _Number | None = None
 

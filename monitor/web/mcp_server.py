@@ -33,7 +33,7 @@ from monitor.terminal.version import version
 from monitor.triage.errors import explained
 from monitor.verbs.incident import OPEN, VERBS, IncidentNumber
 from monitor.verbs.release import ReleaseName
-from monitor.verbs.verb import Acting, Number, Verb
+from monitor.verbs.verb import Acting, Nothing, Number, Verb
 from monitor.web.call import View
 from monitor.web.problems import WebError
 from monitor.web.views.alert_log import AlertLogQuery, list_alerts
@@ -41,7 +41,7 @@ from monitor.web.views.checks import CheckQuery, show_check
 from monitor.web.views.downtime import DowntimeQuery, show_downtime
 from monitor.web.views.incident_list import IncidentQuery, list_incidents
 from monitor.web.views.incidents import show_incident
-from monitor.web.views.overview import NoQuery, show_overview
+from monitor.web.views.overview import show_overview
 from monitor.web.views.releases import show_release
 from monitor.web.views.table import TableQuery, show_table
 from store import Store, StoreError
@@ -136,7 +136,7 @@ def _tool(verb: Verb[Any]) -> AssistantTool:
 
 
 TOOLS: Final[Mapping[str, AssistantTool]] = {
-    "status": AssistantTool("What is open, how tables are, downtime of this week", NoQuery, _reads(show_overview)),
+    "status": AssistantTool("What is open, how tables are, downtime of this week", Nothing, _reads(show_overview)),
     "incidents": AssistantTool("List incidents, newest first", IncidentQuery, _reads(list_incidents)),
     "incident": AssistantTool(
         "Show an incident: times, cost, results around its detection, events, alerts, what can be done",

@@ -5,7 +5,7 @@ from datetime import date, datetime
 from typing import Annotated, Final
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from monitor.releases.record import record_of
@@ -16,15 +16,14 @@ from monitor.reporting.render import RELEASE_STYLES, as_html, styled
 from monitor.reporting.scope import ReportScope, ScopeKind, ScopeTitles, scope_titles
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Problem
+from monitor.verbs.verb import Query
 from monitor.web.boundary import SECURITY_HEADERS
 from monitor.web.call import Call
 from monitor.web.problems import WebError
 
 
-class ReportListQuery(BaseModel):
+class ReportListQuery(Query):
     """Whose tables reports are about, such as `domain:sales`, `owner:NAME` or `product:NAME`; by default all."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     scope: Annotated[str, MaxLen(500)] | None = None
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeVar, get_type_hints
 from urllib.parse import quote
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.responses import RedirectResponse, Response
 
 from incidents import Incident
@@ -20,7 +20,7 @@ from monitor.terminal.problem import Stop
 from monitor.triage.errors import explained
 from monitor.verbs import event, incident, release, silence
 from monitor.verbs.incident import IncidentNumber
-from monitor.verbs.verb import Access, Acting, Nothing, Verb
+from monitor.verbs.verb import Access, Acting, Nothing, Query, Verb
 from monitor.web.access import may_act_on
 from monitor.web.call import Call, Refill, SharedView, WebRoute
 from monitor.web.dispatch import as_json
@@ -160,10 +160,8 @@ def _forms(
     yield replace(form, refill=None, path=f"{API}{path}", handle=by_program, reply=answer, status=status)
 
 
-class LogFormQuery(BaseModel):
+class LogFormQuery(Query):
     """The table that the form begins with."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     table: Annotated[str, MaxLen(500)] | None = None
 

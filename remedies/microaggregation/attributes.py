@@ -70,14 +70,20 @@ class Attribute(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numeric:
-    """Numbers and times: z-scores; the mean, rounded to the column's type; 100 SSE / SST."""
+class _Column:
+    """What every quasi-identifier has; `write` makes a column like the one that was read."""
 
     name: str
     codes: Floats
     missing: Mask
-    cast: Callable[[Floats], Floats]
     write: Callable[[Floats, Mask], pd.Series[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numeric(_Column):
+    """Numbers and times: z-scores; the mean, rounded to the column's type; 100 SSE / SST."""
+
+    cast: Callable[[Floats], Floats]
     kind: ColumnKind = ColumnKind.NUMERIC
 
     def axes(self, codes: Floats) -> Floats:
@@ -101,14 +107,10 @@ class Numeric:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ordinal:
+class Ordinal(_Column):
     """Levels in an order: ranks as z-scores; the lower median; mean distance of ranks in per cent of the largest."""
 
-    name: str
-    codes: Floats
-    missing: Mask
     levels: int
-    write: Callable[[Floats, Mask], pd.Series[Any]]
     kind: ColumnKind = ColumnKind.ORDINAL
 
     def axes(self, codes: Floats) -> Floats:
@@ -131,14 +133,10 @@ class Ordinal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nominal:
+class Nominal(_Column):
     """Names without an order: 0/1 mismatch; the mode, of equally frequent ones the first; mismatches in per cent."""
 
-    name: str
-    codes: Floats
-    missing: Mask
     levels: int
-    write: Callable[[Floats, Mask], pd.Series[Any]]
     kind: ColumnKind = ColumnKind.NOMINAL
 
     def axes(self, codes: Floats) -> Floats:
@@ -177,7 +175,7 @@ def numeric(column: pd.Series[Any]) -> Numeric:
         Misfit: it holds something else, or infinite values.
     """
     read = read_numbers(column)
-    return Numeric(str(column.name), read.values, read.missing, read.cast, read.write)
+    return Numeric(str(column.name), read.values, read.missing, read.write, read.cast)
 
 
 def ordinal(column: pd.Series[Any], levels: Sequence[Any] | None) -> Ordinal:
@@ -187,7 +185,7 @@ def ordinal(column: pd.Series[Any], levels: Sequence[Any] | None) -> Ordinal:
         Misfit: values that are no level, or that have no order.
     """
     codes, missing, categories = _codes(column, levels)
-    return Ordinal(str(column.name), codes, missing, len(categories), _writer(column, categories))
+    return Ordinal(str(column.name), codes, missing, _writer(column, categories), len(categories))
 
 
 def nominal(column: pd.Series[Any]) -> Nominal:
@@ -197,7 +195,7 @@ def nominal(column: pd.Series[Any]) -> Nominal:
         Misfit: values that cannot be compared.
     """
     codes, missing, categories = _codes(column, None)
-    return Nominal(str(column.name), codes, missing, len(categories), _writer(column, categories))
+    return Nominal(str(column.name), codes, missing, _writer(column, categories), len(categories))
 
 
 def _z_scores(codes: Floats, values: Floats) -> Floats:

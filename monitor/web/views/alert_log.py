@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from monitor.config.project import Project
 from monitor.summaries.shapes import Moment, Shape
 from monitor.summaries.silence import SilenceLine
-from monitor.verbs.verb import Number
+from monitor.verbs.verb import Number, Query
 from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Size
 from store import Delivery, DeliveryState, IncidentPlace, ReadTransaction, Transition
 
@@ -18,10 +18,8 @@ SHOWN_SINCE: Final = timedelta(days=30)
 """The default length of the log without an incident."""
 
 
-class AlertLogQuery(BaseModel):
+class AlertLogQuery(Query):
     """Which part of the log: of one incident, or of all in the last 30 days."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     incident: Number | None = None
     cursor: IncidentCursorText | None = None

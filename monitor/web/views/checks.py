@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from checks import Check, Status
 from checks.classes.arrays import np
@@ -20,7 +20,8 @@ from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import health_list
 from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.promises import powers_of
-from monitor.summaries.shapes import Moment, Sentence, Shape, as_hours
+from monitor.summaries.shapes import CheckFinding, Moment, Sentence, Shape, as_hours
+from monitor.verbs.verb import Query
 from monitor.web.views.incidents import IncidentCheckResult, ViolationsSql, result_of, violations_of
 from monitor.web.views.shapes import Name, NameListPage, NameListQuery, not_there, page_of_names
 from monitor.web.views.table import CheckLine, check_line
@@ -227,13 +228,11 @@ def _cost_line(
     )
 
 
-class CheckQuery(BaseModel):
+class CheckQuery(Query):
     """The id of a check, in the path, and how many days of it.
 
     `sql`: also the SELECT of the rows that break it, for which the source is opened.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: Name
     days: Annotated[int, Ge(1), Le(400)] = 90
@@ -258,14 +257,11 @@ class CheckPoint(Shape):
     unknown: int
 
 
-class CheckSegment(Shape):
+class CheckSegment(CheckFinding):
     """What the newest run found in a segment of the table that is followed; `incident` is its open incident."""
 
     segment: str
     series: str
-    status: str
-    reason: str | None
-    message: Sentence
     incident: int | None
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from checks import Message
 from checks.classes.arrays import np
@@ -35,6 +35,7 @@ from monitor.summaries.grouping import GROUPINGS
 from monitor.summaries.incident import title_of
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternLists, PatternSurvey
 from monitor.summaries.shapes import Amount, DowntimeGroup, Moment, Shape, TimeDistribution, Title, as_hours
+from monitor.verbs.verb import Query
 from monitor.web.views.shapes import DowntimeTotals, totals_of
 from monitor.web.views.time_lanes import DrawnTime, draw_days
 from store import ReadTransaction
@@ -70,7 +71,7 @@ class GroupOrder(StrEnum):
     COST = "cost"
 
 
-class DowntimeQuery(BaseModel):
+class DowntimeQuery(Query):
     """Which days of the project (`end` is the last of them), as known when, split up by what; and what to change.
 
     By default the last 28 days; without an end at most 62 days from the start.
@@ -79,8 +80,6 @@ class DowntimeQuery(BaseModel):
     `also_reported`: a check finds what people reported, by default within an hour. `repair`: percent by which repairs
     are faster.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     start: date | None = None
     end: date | None = None

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from checks import Severity
 from incidents import State
@@ -13,14 +13,13 @@ from monitor.config import Config
 from monitor.config.project import Project
 from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.shapes import Moment, Shape
+from monitor.verbs.verb import Query
 from monitor.web.views.shapes import IncidentCursor, IncidentCursorText, Name, Since, Size
 from store import IncidentFilter, IncidentPlace, IncidentSlice, ReadTransaction
 
 
-class IncidentQuery(BaseModel):
+class IncidentQuery(Query):
     """Which incidents to list: those that meet every filter; of the values of one filter, any."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     state: Annotated[tuple[State, ...], MaxLen(10)] = ()
     severity: Annotated[tuple[Severity, ...], MaxLen(10)] = ()

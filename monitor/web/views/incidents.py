@@ -10,7 +10,7 @@ from incidents import Incident
 from monitor.config.project import Project
 from monitor.summaries.causes import PossibleCause, causes_of
 from monitor.summaries.incident import IncidentSheet
-from monitor.summaries.shapes import Moment, Sentence, Shape
+from monitor.summaries.shapes import CheckFinding, Moment, Shape
 from monitor.triage.incident_editor import IncidentDetail, read_incident_detail
 from monitor.verbs.incident import IncidentNumber
 from monitor.web.views.alert_log import AlertDecision, decisions_of
@@ -47,14 +47,11 @@ class ConfiguredCheck(Shape):
     runbook: str | None
 
 
-class IncidentCheckResult(Shape):
+class IncidentCheckResult(CheckFinding):
     """What the check found in a run."""
 
     run: str
     measured_at: Moment
-    status: str
-    reason: str | None
-    message: Sentence
 
 
 class EvidencedCause(PossibleCause):

@@ -9,7 +9,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, PlainSerializer
+from pydantic import BaseModel, Field, InstanceOf, PlainSerializer
 
 from checks import Severity
 from checks.classes.arrays import np
@@ -37,12 +37,6 @@ TROUBLED: Final = 5
 _NEWEST: Final = 3
 """Incidents that are named of those that opened, or ended, in the last 24 hours."""
 _DAY_US: Final = 86_400_000_000
-
-
-class NoQuery(BaseModel):
-    """Nothing can be chosen."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class OpenIncidents(Shape):

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from incidents import Window
 from monitor.config.project import Project
@@ -12,15 +12,14 @@ from monitor.summaries.health import states_of
 from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.products import ProductLine, product_states
 from monitor.summaries.shapes import Moment, Shape
+from monitor.verbs.verb import Query
 from monitor.web.views.shapes import LARGEST_PAGE, Name, NameListPage, NameListQuery, not_there, page_of_names
 from monitor.web.views.tables import RecentTable, downtime_of
 from store import ReadTransaction
 
 
-class ProductQuery(BaseModel):
+class ProductQuery(Query):
     """The name of a data product, in the path."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Name
 

@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Annotated, Final, NamedTuple, Self, TypeAlias
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator
 
 from incidents import Downtime, from_us, to_us
 from monitor.config.project import Project
 from monitor.summaries.shapes import Amount, DowntimeHours, Moment, Shape
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.verbs.verb import Query
 from store import IncidentPlace
 
 LARGEST_PAGE: Final = 100
@@ -141,10 +142,8 @@ Since: TypeAlias = Annotated[Moment, AfterValidator(_stored)]
 NameCursorText: TypeAlias = Annotated[str, MaxLen(520), AfterValidator(_checked_name_cursor)]
 
 
-class NameListQuery(BaseModel):
+class NameListQuery(Query):
     """Which page of a list of names to show."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cursor: NameCursorText | None = None
     size: Size = 50

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from checks import Check
 from incidents import to_us
@@ -20,6 +20,7 @@ from monitor.summaries.promises import MeasuredPromise, PromiseLine, promises_of
 from monitor.summaries.scan_costs import ScanCostPart, TableCost
 from monitor.summaries.service_levels import ContractLine, recent_contracts
 from monitor.summaries.shapes import Moment, Money, Sentence, Shape
+from monitor.verbs.verb import Query
 from monitor.web.views.shapes import Name, not_there
 from monitor.web.views.time_lanes import DrawnTime, day_edges, draw_days
 from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
@@ -32,10 +33,8 @@ _NEIGHBOURS: Final = 50
 """Tables up and down the lineage that a page names, the nearest first."""
 
 
-class TableQuery(BaseModel):
+class TableQuery(Query):
     """The name of a table, in the path."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Name
 
