@@ -64,7 +64,7 @@ class WebSessionRow(Row, table=True):
 
 
 class LoginLinkRow(Row, table=True):
-    """A link that signs somebody in once, by the hash of its secret part; it goes when it is used."""
+    """A link that signs a user in once, by the hash of its secret part; it goes when it is used."""
 
     __tablename__ = "login_link"
     __table_args__ = (one_of("role", WebRole), STRICT)
@@ -133,7 +133,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class LoginLink(Credential):
-    """A link that signs somebody in once; `digest` is of its secret part."""
+    """A link that signs a user in once; `digest` is of its secret part."""
 
     expires_at: datetime
 

@@ -93,7 +93,7 @@ def duty_of(project: "Project", name: str, now: datetime) -> OnCallDuty | None:
         why = f"{settings.calendar} {_reason(error, 'is no calendar')}"
         return OnCallDuty(settings.fallback, problem=why)
     if rota.left_out is None:
-        return duty or OnCallDuty(settings.fallback, problem="nobody is on call")
+        return duty or OnCallDuty(settings.fallback, problem="no one is on call")
     left_out = f"{settings.calendar} {rota.left_out}"
     return replace(duty or OnCallDuty(settings.fallback, problem=left_out), left_out=left_out)
 

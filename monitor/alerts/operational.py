@@ -52,7 +52,7 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes repeatedly and is suspended"),
     Operation.CHECK_RELEASED: Message("[tablewatch] check {name} has recovered"),
     Operation.ROTA_UNKNOWN: Message("[tablewatch] who is on call for {name} is not known; its fallback is notified"),
-    Operation.ROTA_INCOMPLETE: Message("[tablewatch] the calendar of {name} has events that are left out"),
+    Operation.ROTA_INCOMPLETE: Message("[tablewatch] the calendar of {name} has events that are ignored"),
     Operation.ROTA_KNOWN: Message("[tablewatch] who is on call for {name} is known again"),
     Operation.STATISTIC_HELD: Message("[tablewatch] scheduled query {name} is not running"),
     Operation.STATISTIC_ANSWERED: Message("[tablewatch] scheduled query {name} is running again"),

@@ -15,7 +15,7 @@ class OnCall(Settings):
     people: Annotated[dict[str, str], MinLen(1)] = Field(
         description="Channels by person: the address of an attendee, or a name in the summary of an event."
     )
-    fallback: str = Field(description="Channel while nobody is on call, or the calendar cannot be read.")
+    fallback: str = Field(description="Channel while no one is on call, or the calendar cannot be read.")
 
 
 class OnCallKind(ChannelKind):

@@ -80,7 +80,7 @@ def login_link(
     owner: Owners = None,
     domain: Domains = None,
 ) -> None:
-    """Print a link that signs somebody in once, within 10 minutes.
+    """Print a link that signs a user in once, within 10 minutes.
 
     Example: tablewatch account login-link --as mia --role responder
     """

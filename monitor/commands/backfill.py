@@ -29,7 +29,7 @@ def backfill(
     every: Annotated[str, typer.Option(help="Time between two past times.")] = "1d",
     incidents: Annotated[bool, typer.Option("--incidents", help="Open and resolve incidents of the past.")] = False,
 ) -> None:
-    """Evaluate checks as of past times, so that learned limits have a history at once. Nobody is notified.
+    """Evaluate checks as of past times, so that learned limits have a history at once. No alert is sent.
 
     A table is seen as of a past time by its `loaded_at`: rows that arrived later do not count. That is right if rows
     are not changed or removed after they are loaded. What cannot be evaluated as of a past time is unknown.

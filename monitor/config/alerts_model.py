@@ -80,7 +80,7 @@ class Route(Section):
     to: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Channels; of `alerts.channels`.")
     quiet_hours: str | None = Field(None, description="One of `alerts.quiet_hours`.")
     unacknowledged_for: PositiveDuration | None = Field(
-        None, description="Only incidents that nobody acknowledged for so long: whom to notify next."
+        None, description="Only incidents that no user acknowledged for so long: whom to notify next."
     )
 
     digest: Digest | None = Field(None, description="One message a day: what opened, is open and was resolved.")
@@ -91,7 +91,7 @@ class Route(Section):
             return self
         if self.unacknowledged_for is not None:
             raise ValueError(
-                "'outcome: warn' and 'unacknowledged_for' do not go together: nobody acknowledges a warning"
+                "'outcome: warn' and 'unacknowledged_for' do not go together: a warning cannot be acknowledged"
             )
         if self.match.severity is not None and self.match.severity.rank > Severity.WARNING.rank:
             raise ValueError(f"a warning has severity 'warning' at most, so that '{self.match.severity}' matches none")

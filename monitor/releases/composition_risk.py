@@ -206,7 +206,7 @@ def describe_exposure(values: Mapping[str, Json]) -> str:
             what = f"whose values of {name} break a limit" if name else "of fewer people than the limit"
             parts.append(f"the difference has {_groups(many)} {what}")
     if values.get("persons_in_both") == 0:
-        parts.append("nobody is in both, unless the person key has a different format in one of them")
+        parts.append("no person is in both, unless the person key has a different format in one of them")
     return " and ".join(parts)
 
 

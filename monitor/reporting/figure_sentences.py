@@ -21,16 +21,16 @@ def alarms_sentence(alarms: AnsweredAlarms) -> Message:
     """Return how many alarms were real: of those that people answered, and of all of them."""
     if alarms.precision is None or alarms.interval is None:
         return Message(
-            "Nobody answered any of {n:count} alarms, so that it is not known how many were real.",
+            "None of {n:count} alerts was answered, so it is not known how many were real.",
             {"n": alarms.alarms},
-            one="Nobody answered the one alarm, so that it is not known whether it was real.",
+            one="The one alert was not answered, so it is not known whether it was real.",
             counted="n",
         )
     low, high = alarms.interval
     values = {"n": alarms.answered, "alarms": alarms.alarms, "share": alarms.precision, "low": low, "high": high}
     return Message(
-        "People answered {n:count} of {alarms:count} alarms; {share:ratio} of these were not false (95 % interval "
-        "{low:ratio} to {high:ratio}). Of all alarms between {least:ratio} and {most:ratio} were not false.",
+        "People answered {n:count} of {alarms:count} alerts; {share:ratio} of these were not false (95 % interval "
+        "{low:ratio} to {high:ratio}). Of all alerts, between {least:ratio} and {most:ratio} were not false.",
         {**values, "least": alarms.least, "most": alarms.most},
     )
 

@@ -31,7 +31,7 @@ class VerbBody(Body):
 
 
 class AssignBody(VerbBody):
-    """Assign an incident to somebody."""
+    """Assign an incident to a user."""
 
     assignee: Annotated[Line, Typed(metavar="WHO", argument=True)] = Field(description="Assignee.")
 
@@ -250,7 +250,7 @@ OPEN: Final = Verb(
 )
 VERBS: Final = (
     Verb("ack", IncidentNumber, VerbBody, _acknowledge, "Acknowledge an incident", "41", tool="acknowledge_incident"),
-    Verb("assign", IncidentNumber, AssignBody, _assign, "Assign an incident to somebody", "41 s.sato"),
+    Verb("assign", IncidentNumber, AssignBody, _assign, "Assign an incident to a user", "41 s.sato"),
     Verb(
         "snooze",
         IncidentNumber,

@@ -80,7 +80,7 @@ class Call:
             WebError: the caller is not signed in.
         """
         if self.principal is None:
-            raise WebError(401, Problem("sign_in.needed", "nobody is signed in"))
+            raise WebError(401, Problem("sign_in.needed", "not signed in"))
         return self.principal
 
 

@@ -107,7 +107,7 @@ def _authorise(route: WebRoute, application: Application, request: Request) -> P
         return RedirectResponse(sign_in_address(request.url.path, request.url.query), 303)
     hint = "open /sign-in, or send 'Authorization: Bearer TOKEN'"
     headers = {"www-authenticate": "Bearer"} if route.is_api else {}
-    raise WebError(401, Problem("sign_in.needed", "nobody is signed in", hint=hint), headers=headers)
+    raise WebError(401, Problem("sign_in.needed", "not signed in", hint=hint), headers=headers)
 
 
 def _answer(

@@ -17,7 +17,7 @@ _PLACE: Final = "#/components/schemas/{model}"
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 _REFUSALS: Final = {
     400: "the request cannot be read",
-    401: "nobody is signed in, or the token does not hold",
+    401: "not signed in, or the token does not hold",
     403: "the role does not allow it",
     404: "there is no such thing",
     409: "not possible now; `available` names what is",

@@ -97,7 +97,7 @@ def _make_due(call: Call, names: Iterable[str]) -> RequestedRuns:
 def _due(row: Scheduled | None, name: str, now: datetime) -> Scheduled:
     if row is None:
         hint = "give the table a schedule and start 'tablewatch run', or run 'tablewatch check'"
-        message = f"no daemon has scheduled table {name}, so that nobody would run its checks"
+        message = f"no daemon has scheduled table {name}, so its checks would not run"
         raise WebError(409, Problem("table.not_scheduled", message, hint=hint))
     return replace(row, next_slot=min(row.next_slot, now), due_at=min(row.due_at, now))
 

@@ -113,7 +113,7 @@ def sign_in(call: Call) -> Response:
         WebError: 403 where passwords are not used, 401 for a wrong name or password, 429 after too many of them.
     """
     if not call.project.config.web.passwords:
-        raise WebError(403, Problem("sign_in.passwords", "nobody signs in by password here (web.passwords)"))
+        raise WebError(403, Problem("sign_in.passwords", "sign-in by password is off (web.passwords)"))
     keys = [f"name {call.body.name}"]
     if call.client is not None:  # else everybody behind a proxy: one guesser would lock all others out
         keys.append(f"address {call.client}")
@@ -191,7 +191,7 @@ def _claims(call: Call, provider: OidcProvider, attempt: SignInAttempt | None) -
 
 def _provider(call: Call) -> OidcProvider:
     if call.application.oidc is None:
-        raise WebError(403, Problem("sign_in.oidc", "nobody signs in by an identity provider here (web.oidc)"))
+        raise WebError(403, Problem("sign_in.oidc", "sign-in by an identity provider is off (web.oidc)"))
     return call.application.oidc
 
 

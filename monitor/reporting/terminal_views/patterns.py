@@ -77,7 +77,7 @@ def _draw_alarms(console: "Console", patterns: IncidentPatterns) -> None:
     _more(console, len(alarms))
     silent = len(patterns.alarms) - len(alarms)
     if silent:
-        console.print(f"{count(silent, 'check')} more: nobody answered their alarms")
+        console.print(f"{count(silent, 'check')} more: their alerts were not answered")
 
 
 def _alarm_cells(name: str, alarms: AnsweredAlarms) -> Sequence[str | None]:

@@ -99,7 +99,7 @@ def test_who_is_on_call_follows_the_calendar(made, moment, person, until):
     """Recurring, moved and excluded shifts in their own zone; a shift has its beginning and not its end."""
     duty = duty_of(made, "duty", _berlin(*moment).astimezone(UTC))
     if person is None:
-        assert duty == OnCallDuty("audit", problem="nobody is on call")
+        assert duty == OnCallDuty("audit", problem="no one is on call")
     else:
         assert duty == OnCallDuty({"Sato": "desk"}.get(person, "crew"), person, _berlin(*until), fallback="audit")
 
@@ -136,9 +136,9 @@ def test_shifts_recur_as_dateutil_says(tmp_path_factory, rule, hours):
         (None, "duty.ics cannot be read: No such file or directory"),
         ("", "duty.ics is no calendar that can be read (ValueError)"),
         ("BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "duty.ics is no calendar that can be read (ValueError)"),
-        (_calendar(""), "nobody is on call"),
+        (_calendar(""), "no one is on call"),
         (_calendar(WEEKS.replace("Sato", "Ito")), "the person on call is not among 'people'"),
-        (_calendar(WEEKS.replace("SUMMARY:On", "STATUS:CANCELLED\nSUMMARY:On")), "nobody is on call"),
+        (_calendar(WEEKS.replace("SUMMARY:On", "STATUS:CANCELLED\nSUMMARY:On")), "no one is on call"),
     ],
 )
 def test_what_cannot_be_told_goes_to_the_fallback(made, text, problem):
@@ -186,7 +186,7 @@ def test_a_shift_ends_by_the_clock_of_its_zone(made, lines, moment, expected):
     (made.loaded.path.parent / "duty.ics").write_text(_calendar(event), encoding="utf-8-sig")
     duty = duty_of(made, "duty", datetime.fromisoformat(moment))
     assert (duty.person == "Sato") == expected
-    assert duty.problem in {None, "nobody is on call"}
+    assert duty.problem in {None, "no one is on call"}
 
 
 def test_a_calendar_that_takes_long_to_read_is_refused(made):
@@ -287,8 +287,8 @@ def test_who_declined_is_not_on_call_and_what_is_no_shift_is_none(tmp_path, line
         ("20261117T110000Z/PT4H", "Sato"),
         ("20261117T110000Z/20261117T130000Z", "Sato"),
         ("20261117T110000Z/P99999999D", "Sato"),
-        ("20261117T110000Z/PT1H", "nobody is on call"),
-        ("20261117T120100Z/PT1H", "nobody is on call"),
+        ("20261117T110000Z/PT1H", "no one is on call"),
+        ("20261117T120100Z/PT1H", "no one is on call"),
     ],
 )
 def test_a_single_period_lasts_as_long_as_it_says(tmp_path, period, named):
@@ -464,7 +464,7 @@ def test_operators_hear_once_when_it_is_not_known_and_when_it_is_again(made):
         notifier.finish(made, seconds=0.0)
     told = [(message["operation"], message["name"], message["why"]) for message in messages]
     assert told == [
-        (Operation.ROTA_UNKNOWN, "duty", "nobody is on call"),
+        (Operation.ROTA_UNKNOWN, "duty", "no one is on call"),
         (Operation.ROTA_KNOWN, "duty", None),
     ]
 

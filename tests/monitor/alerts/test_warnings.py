@@ -307,7 +307,7 @@ def test_the_warning_of_a_check_or_segment_that_is_gone_ends(shop):
 @pytest.mark.parametrize(
     ("route", "problem"),
     [
-        ("{match: {outcome: warn}, to: [desk], unacknowledged_for: 1h}", "nobody acknowledges a warning"),
+        ("{match: {outcome: warn}, to: [desk], unacknowledged_for: 1h}", "a warning cannot be acknowledged"),
         ("{match: {outcome: warn, severity: error}, to: [desk]}", "'error' matches none"),
     ],
 )

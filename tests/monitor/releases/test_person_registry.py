@@ -131,7 +131,7 @@ def test_nobody_in_both_is_said(twice: Desk) -> None:
     assert [(one["persons_in_both"], one["persons_exposed"]) for one in earlier] == [(0, 0)] * 2
     nobody = [note for note in found.notes if note.startswith("together with export")]
     assert len(nobody) == 2
-    assert all("nobody is in both, unless the person key has a different format" in note for note in nobody)
+    assert all("no person is in both, unless the person key has a different format" in note for note in nobody)
 
 
 def test_other_groups_of_the_same_people_are_refused(twice: Desk) -> None:

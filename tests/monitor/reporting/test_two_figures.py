@@ -229,9 +229,9 @@ SENTENCES: dict[str, Said] = {
     "All checks saw {observed:duration} of {whole:duration}.": Said(
         ("saw 5 min of 30 min",), ("30分のうち", "確認できたのは5分です")
     ),
-    "People answered {n:count} of {alarms:count} alarms; {share:ratio} of these were not false (95 % interval "
-    "{low:ratio} to {high:ratio}). Of all alarms between {least:ratio} and {most:ratio} were not false.": Said(
-        ("7 of 15 alarms; 25% of these were not false", "interval 20% to 90%", "between 10% and 40% were not false"),
+    "People answered {n:count} of {alarms:count} alerts; {share:ratio} of these were not false (95 % interval "
+    "{low:ratio} to {high:ratio}). Of all alerts, between {least:ratio} and {most:ratio} were not false.": Said(
+        ("7 of 15 alerts; 25% of these were not false", "interval 20% to 90%", "between 10% and 40% were not false"),
         ("15件のアラームのうち7件に回答", "25%は誤検知ではありません", "信頼区間 20%", "割合は10%"),
     ),
 }
