@@ -45,6 +45,6 @@ class _Finder(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own place back, which importlib takes from it."""
+        """Restore the place of the module, which importlib replaced."""
         if module.__spec__ is not None:
             module.__spec__ = self._specs.pop(module.__spec__.name)

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import grimp
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
@@ -133,6 +134,7 @@ def test_public_class_names_are_defined_once() -> None:
     assert {name for name, paths in places.items() if len(paths) > 1} == set(TWICE)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Great Expectations, which `tablewatch.gx` imports
 def test_packages_export_what_they_name() -> None:
     """Every name of `__all__` is there, also where a package loads its modules when they are first used."""
     missing = []

@@ -5,7 +5,7 @@ The words of the packages below are repeated here: importing those packages woul
 
 import getpass
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.config.project import Project
     from monitor.terminal.output_file import ProtectedFiles
     from monitor.triage.time_parsing import TypedTimes
-    from remedies import Progress
+    from remedies import Progress, Remedy
     from store import ReadTransaction
 
 _WINDOW = timedelta(days=28)
@@ -328,3 +328,9 @@ def hiding_key(file: Path | None) -> bytes | None:
 def _beginning(file: Path) -> bytes:
     with file.open("rb") as opened:
         return opened.read(_MOST_KEY + 1)
+
+
+def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:
+    """Report why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
+    if any(remedy.compiles_first() for remedy in remedies):
+        invocation.note("compiling the search for this machine, once, about a minute")

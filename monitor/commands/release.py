@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import By, Force, Locale, LocaleWord, Page, actor, format_for, reading
+from monitor.commands._options import By, Force, Locale, LocaleWord, Page, actor, format_for, note_compiling, reading
 from monitor.commands._verb_command import add_verbs
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Stop
@@ -101,7 +101,6 @@ def compare(
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
-    from monitor.commands.privacy._remedy_options import note_compiling
     from monitor.commands.privacy.budget import refuse_analysts
     from monitor.releases.compare import LABEL
     from monitor.releases.compare import compare as try_all

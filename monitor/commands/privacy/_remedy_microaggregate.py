@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import limits_in_words, names_in, pairs_in, with_progress
+from monitor.commands._options import limits_in_words, names_in, note_compiling, pairs_in, with_progress
 from monitor.commands.privacy._remedy_options import (
     Drop,
     DropIdentifiers,
@@ -17,7 +17,6 @@ from monitor.commands.privacy._remedy_options import (
     Out,
     drop_columns,
     each_once,
-    note_compiling,
     row_order,
     with_uniqueness,
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from monitor.config import Release
     from monitor.releases.disclosure.table_ref import TableRef
     from monitor.releases.treatment.generalise_table import RecodingRequest
-    from remedies import Remedy, RowOrder, UtilityReport
+    from remedies import RowOrder, UtilityReport
 
 
 Part = TypeVar("Part")
@@ -112,12 +112,6 @@ def row_order(*, kept: bool) -> "RowOrder":
     from remedies import RowOrder
 
     return RowOrder.INPUT if kept else RowOrder.RANDOM
-
-
-def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:
-    """Report why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
-    if any(remedy.compiles_first() for remedy in remedies):
-        invocation.note("compiling the search for this machine, once, about a minute")
 
 
 def result_of(
