@@ -17,6 +17,7 @@ NAMES = (
     "suggested_faults",
     "disclosure_risk",
     "incremental_risk",
+    "later_exports",
     "microaggregation",
     "beyond_memory",
     "generalisation",

@@ -181,11 +181,10 @@ def few_values_signed(
 
 def _value_sets(signed_classes: SignedClasses, attribute: bytes, missing: bytes) -> Mapping[bytes, frozenset[bytes]]:
     """Return the signatures of the values that each class has in a column, by the signature of the class."""
-    results = defaultdict(set)
-    for at in range(0, len(signed_classes.triples), CLASS_VALUE):
-        column, numbers, value = (
-            signed_classes.triples[at + part * SIGNATURE :][:SIGNATURE] for part in range(_TRIPLE)
-        )
+    results, triples = defaultdict(set), signed_classes.triples
+    for at in range(0, len(triples), CLASS_VALUE):
+        starts = range(at, at + _TRIPLE * SIGNATURE, SIGNATURE)
+        column, numbers, value = (triples[start : start + SIGNATURE] for start in starts)
         if column == attribute:
             results[numbers].add(value)
     return {numbers: frozenset(values - {missing}) for numbers, values in results.items()}

@@ -92,6 +92,8 @@ def _draw(
 
     def watching(names: Sequence[str]) -> tuple[MonitoringStart, Sequence[Gap]]:
         tables = [table for name in names if (table := project.config.table(name)) is not None]
+        if not project.is_whole():  # which checks there are is not known, so nothing is drawn as monitored
+            return MonitoringStart({}), ()
         ids = [table.check_id(check) for table in tables for check in table.checks]
         started = MonitoringStart.of(tx.results.watches(ids), now)
         if any(started.since.get(name, now) > start for name in names):  # checks that are gone may have run before

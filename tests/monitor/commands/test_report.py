@@ -372,6 +372,6 @@ def test_time_before_the_first_check_is_hatched(terminal: Terminal, period, leng
     )
     unit = {"en": "h", "ja": "時間"}[language]
     assert re.search(rf"<desc [^>]*>{words}: {length:,} ?{unit}</desc>", page)
-    assert len(re.findall(rf'<title>{words}: [^<]*</title><rect [^>]*fill="url\(#unobserved\)"', page)) == 1
+    assert len(re.findall(r'<rect [^>]*class="ground not-monitored" fill="url\(#unmonitored\)"><title>', page)) == 1
     coverage = json.loads(terminal("report", "--period", period, "--format", "json").out)["coverage"]
     assert coverage["unobserved_h"] == 0

@@ -47,5 +47,5 @@ def test_it_is_ended_and_started_on_request(
 
 def test_the_command_is_that_of_this_configuration(tmp_path: Path) -> None:
     """In JSON where the daemon logs JSON."""
-    assert web_command(tmp_path, as_json=False)[1:6] == ("-m", "monitor", "-c", str(tmp_path), "serve")
+    assert web_command(tmp_path, as_json=False)[1:6] == ("-m", "tablewatch", "-c", str(tmp_path), "serve")
     assert "json" in web_command(tmp_path, as_json=True)

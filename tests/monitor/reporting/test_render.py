@@ -22,7 +22,7 @@ from tests.monitor.reporting import sample
 
 VOICES = {locale: Localizer(locale, "Asia/Tokyo") for locale in ("en", "ja")}
 HOSTILE = """<script>alert(1)</script>"'><img src=x onerror=alert(2)>&lt;b&gt;{{7*7}}{x}|`*_[a](javascript:alert(3))\n# https://evil.example"""
-VOID = {"meta", "link", "br", "rect", "img", "input", "hr"}
+VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 class Outline(HTMLParser):
