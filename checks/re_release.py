@@ -23,7 +23,7 @@ from checks._contract import (
     unknown,
 )
 from checks._outcome import Message
-from checks.classes.counts import COLUMN, COUNT, KIND, NAME, PERSONS, SIZE, KnownRelease, PersonRequest, Told
+from checks.classes.counts import COLUMN, COUNT, KIND, NAME, PERSONS, SIZE, DisclosureKind, KnownRelease, PersonRequest
 from checks.classes.sensitive import sensitive_of
 from checks.parameters.columns import ColumnNames, QuasiIdentifiers, SensitiveColumns, quasi_identifiers_of
 
@@ -74,11 +74,11 @@ _UNCOUNTED: Final = Message(
     "next one with 'tablewatch privacy risk remember TABLE --as NAME'"
 )
 _FOUND: Final = {
-    Told.LEFT_OVER: _LEFT_OVER,
-    Told.DIFFERENCE: _VALUES_LEFT,
-    Told.TOGETHER: _BY_ALL,
-    Told.VALUES: _VALUES_OF_ALL,
-    Told.FEW_VALUES: _VALUES_OF_ALL,
+    DisclosureKind.LEFT_OVER: _LEFT_OVER,
+    DisclosureKind.DIFFERENCE: _VALUES_LEFT,
+    DisclosureKind.TOGETHER: _BY_ALL,
+    DisclosureKind.VALUES: _VALUES_OF_ALL,
+    DisclosureKind.FEW_VALUES: _VALUES_OF_ALL,
 }
 _NOBODY: Final = Message("the person columns are NULL in every row")
 
@@ -123,34 +123,36 @@ class ReReleaseCheck(CheckParameters):
         self, rows: "ReleasedRows", releases: Sequence[KnownRelease]
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Compare the rows of the table with earlier releases: the tables that it is judged by."""
-        from checks.risk.compared_releases import compared, told_together
+        from checks.risk.compared_releases import compared, joint_disclosures
         from checks.risk.differences import ClassLimits
 
         softer = self.softened()
         every = [self] if softer is None else [self, softer]
         limits = [ClassLimits(check.k, check.l, check.t) for check in every]
-        told = {_told_by(item.k, item.l, item.t): list(told_together(rows, releases, item)) for item in limits}
-        return {"releases": compared(rows, releases), **told}
+        disclosures = {
+            _disclosures_key(item.k, item.l, item.t): list(joint_disclosures(rows, releases, item)) for item in limits
+        }
+        return {"releases": compared(rows, releases), **disclosures}
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when somebody is exposed by any earlier release; what cannot be compared is unknown."""
         results = _by_release(measurement.tables.get("releases", ()))
-        told = measurement.tables.get(_told_by(self.k, self.l, self.t), ())
+        disclosures = measurement.tables.get(_disclosures_key(self.k, self.l, self.t), ())
         rows, unnamed = measurement.number("rows"), measurement.number("unnamed")
         observed: dict[str, Json] = {
             "rows": rows,
             "rows_without_person": unnamed,
             "releases": [_figures(name, sizes, self.k) for name, sizes in results.items()],
             "exposed": max((_below(sizes, self.k) for sizes in results.values()), default=0),
-            "told": [dict(row) for row in told],
+            "disclosures": [dict(row) for row in disclosures],
         }
         limits = {name: item for name in ("l", "t") if (item := getattr(self, name)) is not None}
         outcome = partial(Outcome, observed=observed, expected={"k": self.k, "exposed": 0, **limits})
-        exposed = self._exposed(results, told)
+        exposed = self._exposed(results, disclosures)
         if exposed is not None:
             return outcome(Status.FAIL, exposed)
-        if limits and told:
-            return unknown(UnknownReason.MISCONFIGURED, _UNCOUNTED.given(name=told[0][NAME]), observed)
+        if limits and disclosures:
+            return unknown(UnknownReason.MISCONFIGURED, _UNCOUNTED.given(name=disclosures[0][NAME]), observed)
         otherwise = next((name for name, sizes in results.items() if None in sizes), None)
         if otherwise is not None:
             return unknown(UnknownReason.MISCONFIGURED, _OTHERWISE.given(name=otherwise), observed)
@@ -161,23 +163,23 @@ class ReReleaseCheck(CheckParameters):
         return outcome(Status.PASS, _HIDDEN.given(releases=len(results), others=self.k - 1))
 
     def _exposed(
-        self, results: Mapping[str, dict[int | None, int]], told: Sequence[Mapping[str, Any]]
+        self, results: Mapping[str, dict[int | None, int]], disclosures: Sequence[Mapping[str, Any]]
     ) -> Message | None:
         """Return whom an earlier release exposes, or all do; the worst of common groups first."""
         worst = max(results, key=lambda name: _below(results[name], self.k), default=None)
         if worst is not None and _below(results[worst], self.k):
             return _EXPOSED.given(bad=_below(results[worst], self.k), k=self.k, name=worst)
-        broken = next((row for row in told if row[KIND] != Told.UNCOUNTED), None)
+        broken = next((row for row in disclosures if row[KIND] != DisclosureKind.UNCOUNTED), None)
         if broken is None:
             return None
         given = {"bad": broken[COUNT], "k": self.k, "name": broken[NAME], "column": broken[COLUMN]}
-        is_of_people = broken[KIND] == Told.DIFFERENCE and not broken[COLUMN]
-        return (_FEW_PEOPLE if is_of_people else _FOUND[Told(broken[KIND])]).given(**given)
+        is_of_people = broken[KIND] == DisclosureKind.DIFFERENCE and not broken[COLUMN]
+        return (_FEW_PEOPLE if is_of_people else _FOUND[DisclosureKind(broken[KIND])]).given(**given)
 
 
-def _told_by(k: int, l: float | None, t: float | None) -> str:
+def _disclosures_key(k: int, l: float | None, t: float | None) -> str:
     """Return the name of the table of what breaks these limits."""
-    return f"told by {k}, {l}, {t}"
+    return f"disclosures by {k}, {l}, {t}"
 
 
 def _by_release(rows: Sequence[Any]) -> dict[str, dict[int | None, int]]:

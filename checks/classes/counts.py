@@ -260,7 +260,7 @@ COLUMN: Final = "column"
 COUNT: Final = "count"
 
 
-class Told(StrEnum):
+class DisclosureKind(StrEnum):
     """What a release and earlier ones tell together, beside the classes that they have in common."""
 
     LEFT_OVER = "left-over"

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from checks.classes.arrays import np, npt
-from checks.classes.counts import COLUMN, COUNT, KIND, NAME, PERSONS, SIZE, KnownRelease, PersonPairs, Told
+from checks.classes.counts import COLUMN, COUNT, KIND, NAME, PERSONS, SIZE, DisclosureKind, KnownRelease, PersonPairs
 from checks.classes.pairs import COPIES, SIGNATURE
 from checks.risk.composition import (
     SignedClasses,
@@ -294,7 +294,7 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
         result[_breaking(item, name, limits, fresh, item.classes[1][fresh], every=True)] = True
     for item in every:
         result |= _subtracted(item, name, limits, kept)
-    result |= _told_together(every, name, limits, kept)
+    result |= _broken_together(every, name, limits, kept)
     for group in [*([item] for item in linking), *([linking] if len(linking) > 1 else [])]:
         earlier = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in group]
         places, numbers = joined_classes_signed([*earlier, (group[0].rows.people, group[0].rows.classes)])
@@ -337,7 +337,7 @@ def _subtracted(item: ComparedRows, name: str, limits: ClassLimits, kept: Mask) 
     return result
 
 
-def _told_together(every: Sequence[ComparedRows], name: str, limits: ClassLimits, kept: Mask) -> Mask:
+def _broken_together(every: Sequence[ComparedRows], name: str, limits: ClassLimits, kept: Mask) -> Mask:
     """Return which rows all exports together show to be in a group that breaks l or t, or to have been with one.
 
     Exports in which people have several rows are left out: nobody knows which row is which.
@@ -448,7 +448,7 @@ def compared(now: ReleasedRows, releases: Sequence[KnownRelease]) -> list[Mappin
     return rows
 
 
-def told_together(
+def joint_disclosures(
     now: ReleasedRows, releases: Sequence[KnownRelease], limits: ClassLimits
 ) -> Iterator[Mapping[str, Any]]:
     """Yield what releases tell by their differences, and all of them together, that breaks limits.
@@ -461,20 +461,20 @@ def told_together(
     every = [ComparedRows(item, now, nobody) for item in releases if item.pairs.digest == now.digest]
     every = [item for item in every if not item.is_new.all()]
     own, kept = (now.people, now.persons.classes), ~nobody
-    results: list[tuple[Told, str, str, int]] = []
+    results: list[tuple[DisclosureKind, str, str, int]] = []
     for item in every:
         name, before = item.earlier.name, (item.earlier.pairs.people, item.earlier.pairs.classes)
-        results.append((Told.LEFT_OVER, name, "", left_over_signed(before, own, limits.k)))
+        results.append((DisclosureKind.LEFT_OVER, name, "", left_over_signed(before, own, limits.k)))
         broken = item.by_difference(limits, kept)
-        results += [(Told.DIFFERENCE, name, column, many) for column, many in broken.items()]
-        results.append((Told.UNCOUNTED, name, "", not item.is_counted))
+        results += [(DisclosureKind.DIFFERENCE, name, column, many) for column, many in broken.items()]
+        results.append((DisclosureKind.UNCOUNTED, name, "", not item.is_counted))
     pairs = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in every]
     if len(every) > 1:
-        results.append((Told.TOGETHER, "", "", intersect_all_signed([*pairs, own], limits.k)))
+        results.append((DisclosureKind.TOGETHER, "", "", intersect_all_signed([*pairs, own], limits.k)))
     if every:
         by_name = {name: int(_breaking_rows(every, name, limits).sum()) for name in now.values}
-        results += [(Told.VALUES, "", column, many) for column, many in worst_of_columns(by_name).items()]
-        results += [(Told.FEW_VALUES, "", column, many) for column, many in _few_values(every, limits)]
+        results += [(DisclosureKind.VALUES, "", column, many) for column, many in worst_of_columns(by_name).items()]
+        results += [(DisclosureKind.FEW_VALUES, "", column, many) for column, many in _few_values(every, limits)]
     for kind, name, column, many in results:
         if many:
             yield {KIND: kind.value, NAME: name, COLUMN: column, COUNT: int(many)}

@@ -11,7 +11,7 @@ from checks.risk.compared_releases import COMBINATIONS, PUBLISHED, SUPPRESSED, R
 from checks.risk.signatures import Signer
 from tests.checks.ask import NOW, Question, Rows, ask, place
 
-OBSERVED = {"rows", "rows_without_person", "releases", "exposed", "told"}
+OBSERVED = {"rows", "rows_without_person", "releases", "exposed", "disclosures"}
 CANARIES = [
     {"person": ["id"], "quasi_identifiers": ["name", "fee", "born"], "k": 2},
     {"person": ["email"], "quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
@@ -187,7 +187,7 @@ def test_groups_in_common_meet_l():
     sixes = [pairs("aaaaaabbbbbb", people=range(12), ill=ill) for ill in ("xyxyxyzwzwzw", "xvxvxvzwzwzw")]
     outcome = judged(sixes[1], ("spring", sixes[0]), check=OF_VALUES)
     assert outcome.status is Status.FAIL
-    assert {row["kind"] for row in outcome.observed["told"]} >= {"few-values"}
+    assert {row["kind"] for row in outcome.observed["disclosures"]} >= {"few-values"}
 
 
 def test_three_releases_together_meet_k_and_l():
