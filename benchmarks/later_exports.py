@@ -22,7 +22,6 @@ from benchmarks._measure import table
 CONFIG: Final = """\
 version: 1
 project: hospital
-storage: {url: "sqlite:///store.db"}
 sources: {files: {files: "people.csv"}}
 domains: {care: {owner: owner}}
 owners: {owner: {name: Owner}, desk: {name: Desk}}
