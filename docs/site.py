@@ -35,6 +35,7 @@ NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
         "releases",
         "remedies",
         "large-tables",
+        "scale",
         "scheduled-queries",
         "simulation",
         "web",
