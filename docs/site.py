@@ -18,7 +18,7 @@ import yaml
 from docs.audit import FENCE, ROOT
 
 NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
-    "Tutorials": ["demo", "tutorials/first-incident", "tutorials/on-call"],
+    "Tutorials": ["demo", "tutorials/first-incident", "tutorials/on-call", "tutorials/release"],
     "How to": [
         "suggest",
         "sources",

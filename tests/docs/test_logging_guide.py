@@ -19,6 +19,7 @@ PAGES: Final = (
     "logging-incidents.md",
     "tutorials/first-incident.md",
     "tutorials/on-call.md",
+    "tutorials/release.md",
 )
 _PIECE: Final = re.compile(
     r"<!-- now: (?P<now>\S+) -->|```(?P<kind>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)```", re.DOTALL
@@ -26,9 +27,11 @@ _PIECE: Final = re.compile(
 _COMMAND: Final = re.compile(
     r"^\$ (?P<program>tablewatch|python) (?P<words>.*)\n(?P<said>(?:(?!\$ ).*\n)*)", re.MULTILINE
 )
-_SECONDS: Final = re.compile(r"(?<=  )[0-9.]+(?= s$)|(?<= in )[0-9.]+(?= s$)")
-"""How long a check took, and all of them."""
-_PROGRESS: Final = re.compile(r"^checking \[\d+/\d+\]$")
+_SECONDS: Final = re.compile(
+    r"(?<=  )[0-9.]+(?= s$)|(?<= in )[0-9.]+(?= s$)|(?<= %) +[0-9.]+$|(?<=^sha256 )[0-9a-f]{64}$"
+)
+"""How long a check, all of them, or a remedy took; the digest of a file, whose rows have another order each time."""
+_PROGRESS: Final = re.compile(r"^(checking|comparing) \[\d+/\d+\]$|^compiling the search for this machine")
 """What a slow machine says in between."""
 
 
@@ -45,7 +48,7 @@ def steps(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def plain(text: str) -> list[str]:
-    """Return the lines as a reader sees them, but for how long things took."""
+    """Return the lines as a reader sees them, but for how long things took and digests."""
     lines = (line.rstrip() for line in text.strip("\n").splitlines())
     return [_SECONDS.sub("N", line) for line in lines if not _PROGRESS.match(line)]
 
