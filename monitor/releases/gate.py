@@ -90,7 +90,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
     case, result = decisions.case, decisions.standing()
     if result.decision is not ReleaseDecision.APPROVED:
         hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
-        raise _held("release.not_approved", f"'{case.name}' is not approved: {result.said}", hint)
+        raise _held("release.not_approved", f"'{case.name}' cannot be exported: {result.said}", hint)
     if result.remedy != remedy:
         text = f"'{case.name}' was approved with '{result.remedy}', not with '{remedy}'"
         raise _held("release.not_approved", text, "approve this remedy, or export with the other")
