@@ -234,6 +234,9 @@ class _Commands(Mapping[str, Any]):
             raise KeyError(name)
         return build_command(words)
 
+    def __contains__(self, name: object) -> bool:
+        return f"{self.folder} {name}".lstrip() in command_files(self.folder)
+
     def __iter__(self) -> Iterator[str]:
         return (words.rpartition(" ")[2] for words in command_files(self.folder))
 

@@ -159,7 +159,7 @@ def test_after_a_person_has_looked_every_release_is_on_hold(desk: Desk) -> None:
         assert not ledger.adopt(reason="once more", actor="board", now=now)
         assert not ledger.verify().flaws
         assert "put on hold by board" in decisions.standing().said
-    with pytest.raises(Stop, match="cannot be exported: not approved"):
+    with pytest.raises(Stop, match="cannot be exported: put on hold"):
         desk.export("second.parquet")
     desk.approve()
     desk.export("second.parquet")

@@ -76,6 +76,7 @@ UP_DOWN: dict[str, Any] = {
     "results": 60,
     "share": Fraction(1, 4),
     "part": Fraction(3, 5),
+    "ran": 14,
     "hours": 40 * MINUTE,
     "undetected": 10 * MINUTE,
     "time": 30 * MINUTE,
@@ -225,6 +226,9 @@ SENTENCES: dict[str, Said] = {
     "Burn rate {burn:number} in the last {long:duration}, {now:number} in the last {short:duration}; above 1 the "
     "budget does not last.": Said(
         ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)
+    ),
+    "{n:count} of {ran:count} checks have no current result.": Said(
+        ("7 of 14 checks have no current result",), ("14 件中 7 件のチェック",)
     ),
     "All checks saw {observed:duration} of {whole:duration}.": Said(
         ("saw 5 min of 30 min",), ("30分のうち", "確認できたのは5分です")

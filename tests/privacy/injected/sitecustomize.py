@@ -50,12 +50,12 @@ def _end(rows: Any) -> NoReturn:
 
 
 def _crashing(original: Any) -> Any:
-    def to_json(self: Any) -> Any:
+    def show(report: Any, **options: Any) -> Any:
         if os.environ.get("CANARY_CRASH"):
-            _crash(self)
-        return original(self)
+            _crash(report)
+        return original(report, **options)
 
-    return to_json
+    return show
 
 
 def _crash(report: Any) -> NoReturn:
@@ -75,7 +75,7 @@ def _plant() -> None:
     places: list[Any] = [EngineSource, pass_report]
     source, report = places
     source.fetch = _stumbling_driver(source.fetch)
-    report.pass_as_json = _crashing(report.pass_as_json)
+    report.pass_as_json, report.pass_lines = _crashing(report.pass_as_json), _crashing(report.pass_lines)
 
 
 _plant()
