@@ -38,12 +38,6 @@ class TimeState(StrEnum):
     NOT_YET = "not-yet"
 
 
-_WORST_FIRST: Final = (
-    *(TimeState.REPAIR, TimeState.UNDETECTED, TimeState.UNKNOWN, TimeState.NOT_MONITORED),
-    *(TimeState.MAINTENANCE, TimeState.GOOD, TimeState.NOT_YET),
-)
-
-
 @dataclass(frozen=True, slots=True)
 class TimelineBar:
     """An episode in the period. Times are shares of the period, 0 to 1, clipped to what is over of it.
@@ -136,11 +130,6 @@ class TimelineLane:
             else:
                 states.append((start, end, state))
         return states
-
-    def worst(self, start: float, end: float, now: float = 1.0) -> TimeState:
-        """Return the worst state between two shares of the period: what one letter of a terminal stands for."""
-        states = {state for begin, over, state in self.states(now) if begin < end and over > start}
-        return next(state for state in _WORST_FIRST if state in states)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,16 +51,6 @@ TIME_STATES: Final[Mapping[TimeState, Message]] = {
     TimeState.NOT_YET: Message("not known yet"),
 }
 """The legend of every picture and table of time."""
-TIME_LETTERS: Final[Mapping[TimeState, str]] = {
-    TimeState.GOOD: "·",
-    TimeState.UNDETECTED: "▒",
-    TimeState.REPAIR: "█",
-    TimeState.UNKNOWN: "?",
-    TimeState.NOT_MONITORED: "-",
-    TimeState.MAINTENANCE: "m",
-    TimeState.NOT_YET: " ",
-}
-"""What stands for a state where only text is drawn."""
 LEVELS: Final[Mapping[Level, Message]] = {
     Level.TIME_TO_DETECT: Message("time to detect"),
     Level.TIME_TO_NOTIFY: Message("time to notify"),

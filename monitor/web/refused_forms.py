@@ -1,6 +1,6 @@
 """A refused form comes back: filled as it was sent, with each message at its field, and the focus on the first.
 
-The page is the one that has the form, rendered anew; the form is found in it by its address, so that this holds for the
+The page that has the form is rendered again; the form is found in it by its address, so that this holds for the
 form of every verb. Attributes in our templates are quoted and escaped.
 """
 

@@ -94,8 +94,6 @@ def test_each_moment_of_a_lane_has_one_state():
 
 
 def test_after_the_moment_of_knowing_nothing_is_known():
-    """A lane ends with what is not known yet, whatever was planned there; one letter stands for the worst in it."""
+    """A lane ends with what is not known yet, whatever was planned there."""
     lane = sample.timeline().lanes[0]
     assert [state.value for *_, state in lane.states(0.55)] == ["unknown", "good", "unknown", "maintenance", "not-yet"]
-    letters = [lane.worst(at / 10, (at + 1) / 10, 0.55).value for at in range(10)]
-    assert letters == ["unknown", *["good"] * 3, "unknown", "maintenance", *["not-yet"] * 4]
