@@ -111,7 +111,8 @@ def _command(group: str, verb: Verb[Any], present: Present) -> Callable[..., Non
     run.__name__ = verb.name
     run.__doc__ = f"{f'{verb.summary}. {verb.detail}'.strip()}\n\nExample: {example}"
     declared = [declared for item in parameters for declared in item.declared()]
-    signature = [_keyword("ctx", typer.Context, inspect.Parameter.empty), *declared, _keyword("by", By, None)]
+    by_whom = [_keyword("by", By, None)] if verb.recorded else []
+    signature = [_keyword("ctx", typer.Context, inspect.Parameter.empty), *declared, *by_whom]
     vars(run)["__signature__"] = inspect.Signature(signature)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in signature}
     return run

@@ -1,25 +1,25 @@
 """`tablewatch alert`: show who is notified of what, and test channels."""
 
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from monitor.commands._options import check_table, reading, typed_times
+from monitor.commands._verb_command import add_verbs
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
+from monitor.verbs.channel import VERBS
 from monitor.verbs.words import KindWord, SeverityWord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
     from monitor.alerts.route import Routing
     from monitor.config.project import Project
-    from monitor.reporting.model import PeriodReport
-    from store import Delivery, Transition
+    from monitor.summaries.channel import EnabledChannelPage, ResentMessagePage, SentTestPage
+    from store import Delivery, Store, Transition
 
 
 app = typer.Typer(
@@ -263,125 +263,21 @@ def _draw_duties(console: "Console", project: "Project", rows: "Sequence[Mapping
     draw_table(console, ("~channel", "~on call", "until", "~messages to", "~problem"), cells)
 
 
-class LikeWord(StrEnum):
-    """Templates of a test message; those of `monitor.alerts.trial_message.TrialMessageKind`."""
-
-    INCIDENT = "incident"
-    RESOLVED = "resolved"
-    WARNING = "warning"
-    REPORT = "report"
-
-
-@app.command("test")
-def try_out(
-    ctx: typer.Context,
-    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
-    like: Annotated[LikeWord, typer.Option("--as", help="Message template.")] = LikeWord.INCIDENT,
+def _present(
+    invocation: Invocation,
+    _: "Project",
+    __: "Store",
+    done: "SentTestPage | ResentMessagePage | EnabledChannelPage",
 ) -> None:
-    """Send a test message to a channel now, once, and report whether it was delivered.
+    from monitor.summaries.channel import EnabledChannelPage, SentTestPage
 
-    It is marked as a test and not stored. As a report it contains the figures of the last complete week.
-
-    Example: tablewatch alert test data-team --as resolved
-    """
-    from monitor.alerts.dispatch import send
-    from monitor.alerts.trial_message import TrialMessageKind, trial_message
-    from monitor.channels import DeliveryFailed
-    from monitor.config.project import Project
-
-    invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    _check_channel(channel, project.config.alerts.channels)
-    now = project.clock.now()
-    report = _last_report(project) if like is LikeWord.REPORT else None
-    message = trial_message(project, channel, TrialMessageKind(like), now=now, report=report)
-    attempt = send(project, message)
-    if isinstance(attempt, DeliveryFailed):
-        text = f"channel '{channel}' could not be reached: {attempt.why}"
-        raise Stop(ExitCode.FAILED, Problem("alert.not_sent", text))
-    result = {"schema": "tablewatch.alert-test/1", "ok": True, "channel": channel, "id": message.id, "as": str(like)}
-    invocation.emit(result, lambda console: console.print(f"sent to {channel}: {message.payload['title']}"))
+    if isinstance(done, SentTestPage):
+        text = f"sent to {done.channel}: {done.title}"
+    elif isinstance(done, EnabledChannelPage):
+        text = f"{done.channel} is enabled" if done.was_disabled else f"{done.channel} was not disabled"
+    else:
+        text = f"{done.id} is queued for {done.channel} again"
+    invocation.emit(done, lambda console: console.print(text))
 
 
-def _last_report(project: "Project") -> "PeriodReport":
-    from monitor.reporting.build import build_report, gather
-    from monitor.reporting.period import Week
-
-    now = project.clock.now()
-    week = Week.last_complete(now, project.config.timezone)
-    with reading(project) as tx:
-        return build_report(gather(project, tx, week, now), week)
-
-
-@app.command()
-def resend(
-    ctx: typer.Context,
-    message: Annotated[str, typer.Argument(metavar="ID", help="As `alert log` shows it: msg_...")],
-) -> None:
-    """Resend a message under its id, whether it was given up, sent or waits for a retry.
-
-    The daemon sends it; without one, `tablewatch run --once` does.
-
-    Example: tablewatch alert resend msg_0f61c1ddbc8d4b5e8a3c7f10
-    """
-    from monitor.config.project import Project
-    from monitor.triage.errors import explained
-    from store import NotRecorded
-
-    invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    with project.open_store(existing=True) as store, explained():
-        try:
-            with store.writing() as tx:
-                delivery = tx.deliveries.resend(message, tx.schedule.clock(project.clock.now()))
-                is_disabled = delivery.channel in tx.silences.disabled_channels()
-        except NotRecorded as error:
-            raise Stop(ExitCode.NOTHING_SELECTED, Problem("alert.not_found", str(error))) from None
-    result = {"schema": "tablewatch.alert-resend/1", "ok": True, "channel": delivery.channel, "id": delivery.id}
-    invocation.emit(result, lambda console: console.print(f"{delivery.id} is queued for {delivery.channel} again"))
-    if is_disabled and not invocation.as_json:
-        channel = delivery.channel
-        invocation.note(f"note: {channel} is disabled; it waits until 'tablewatch alert enable {channel}'")
-
-
-@app.command()
-def enable(
-    ctx: typer.Context,
-    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
-) -> None:
-    """Enable a channel again that was disabled: it was gone, or refused its credentials. Waiting messages are sent.
-
-    It is notified once of open incidents and of resolutions of known incidents, not of incidents it missed entirely.
-
-    Example: tablewatch alert enable audit-hook
-    """
-    from monitor.alerts.reminders import decide_again
-    from monitor.config.project import Project
-    from monitor.triage.errors import explained
-
-    invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
-    with project.open_store(existing=True) as store, explained():
-        with store.writing() as tx:
-            now, before = tx.schedule.clock(project.clock.now()), tx.silences.disabled_channels()
-            _check_channel(channel, [*project.config.alerts.channels, *before])
-            tx.silences.enable_channel(channel)
-            tx.deliveries.hasten(channel, now)
-        decide_again(store, now)
-    was = before.get(channel)
-    result = {"schema": "tablewatch.alert-enable/1", "ok": True, "channel": channel, "was_disabled": was is not None}
-    text = f"{channel} is enabled" if was is not None else f"{channel} was not disabled"
-    invocation.emit(result, lambda console: console.print(text))
-
-
-def _check_channel(channel: str, known: "Iterable[str]") -> None:
-    """Check whether a channel is configured.
-
-    Raises:
-        Stop: it is not.
-    """
-    channels = list(known)
-    if channel not in channels:
-        see = "channels are declared under 'alerts.channels'"
-        problem = unknown_name("channel", channel, channels, see=see, code="alert.unknown_channel")
-        raise Stop(ExitCode.NOTHING_SELECTED, problem)
+add_verbs(app, "alert", VERBS, _present)

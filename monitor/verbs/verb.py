@@ -140,7 +140,7 @@ class Verb(Generic[Done]):
     `target` has the fields of its path, which a command takes as arguments. `act` gets the target and the body and
     returns what was changed. `summary` is one sentence without a full stop; `detail` follows it in the help. `tool` is
     its name among those of assistants, if it is one. `whole`: the configuration must be free of errors as a whole.
-    `creates`: there need not be a store yet.
+    `creates`: there need not be a store yet. `recorded`: the name of who acts is recorded, so the command takes `--by`.
     """
 
     name: str
@@ -154,3 +154,4 @@ class Verb(Generic[Done]):
     tool: str | None = None
     whole: bool = False
     creates: bool = False
+    recorded: bool = True

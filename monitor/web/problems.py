@@ -22,6 +22,9 @@ _STATUSES: Final[Mapping[str, int]] = {
     "product.unknown": 404,
     "domain.unknown": 404,
     "owner.unknown": 404,
+    "alert.unknown_channel": 404,
+    "alert.not_found": 404,
+    "alert.not_sent": 502,
     "release.own_table": 403,
     "release.no_approver": 403,
 }

@@ -19,7 +19,6 @@ from monitor.verbs.verb import Access, Nothing
 from monitor.web import sign_in
 from monitor.web.bulk import BulkBody, BulkQuery, act_on_all, show_again, show_bulk
 from monitor.web.call import Call, SharedView, View, WebRoute
-from monitor.web.channel_test import ChannelTestBody, send_test
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
 from monitor.web.openapi import api_page, document
 from monitor.web.pages import AssetName, serve_asset
@@ -87,7 +86,6 @@ def routes() -> Sequence[WebRoute]:
         *_asking(),
         *_running(),
         *_recording(),
-        *_testing(),
         *_signing_in(),
         WebRoute(
             "GET", "/badge/{table:path}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
@@ -289,20 +287,6 @@ def _recording() -> Iterator[WebRoute]:
         "Record a run of another tool, for checks of type external",
         reply=RecordedRun,
         body=ExternalRun,
-    )
-
-
-def _testing() -> Iterator[WebRoute]:
-    """Yield how an alert channel is tested, by the button of the page of alerts: no token is an administrator's."""
-    yield WebRoute(
-        "POST",
-        "/alerts/test",
-        Access.ADMINISTER,
-        send_test,
-        "Send a test message to a channel",
-        template="channel_test",
-        body=ChannelTestBody,
-        load=RequestCost.OTHER_SYSTEM,
     )
 
 

@@ -13,12 +13,13 @@ from starlette.responses import RedirectResponse, Response
 from incidents import Incident
 from incidents.verbs import available
 from monitor.config.project import Project
+from monitor.summaries.channel import EnabledChannelPage, ResentMessagePage, SentTestPage
 from monitor.summaries.logged_event import LoggedEventPage
 from monitor.summaries.silence import SilenceListPage, SilencePage
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Stop
 from monitor.triage.errors import explained
-from monitor.verbs import event, incident, release, silence
+from monitor.verbs import channel, event, incident, release, silence
 from monitor.verbs.incident import IncidentNumber
 from monitor.verbs.verb import Access, Acting, Nothing, Query, Verb
 from monitor.web.access import may_act_on
@@ -26,6 +27,7 @@ from monitor.web.call import Call, Refill, SharedView, WebRoute
 from monitor.web.dispatch import as_json
 from monitor.web.incident_brief import incident_brief
 from monitor.web.problems import WebError, of_stop
+from monitor.web.rate_limit import RequestCost
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.incidents import IncidentPage, show_incident
 from monitor.web.views.releases import ReleasePage, show_release
@@ -127,6 +129,10 @@ def verb_routes() -> Iterator[WebRoute]:
     alerts = ("alerts", lambda call, _: _alerts(call))
     yield from _forms(silence.ADD, "/silences", lambda *_: "/alerts#silences", _silence, status=201, refill=alerts)
     yield from _forms(silence.END, "/silences/{id:int}/end", lambda *_: "/alerts#silences", _silence, refill=alerts)
+    for route in _forms(channel.TEST, "/channels/{name:path}/test", "channel_test", SentTestPage):
+        yield replace(route, load=RequestCost.OTHER_SYSTEM)
+    yield from _forms(channel.ENABLE, "/channels/{name:path}/enable", lambda *_: "/alerts", EnabledChannelPage)
+    yield from _forms(channel.RESEND, "/messages/{id}/resend", lambda *_: "/alerts#decisions", ResentMessagePage)
     yield WebRoute(
         "GET", f"{API}/silences", Access.READ, SharedView(list_silences), "List silences", reply=SilenceListPage
     )
@@ -135,29 +141,33 @@ def verb_routes() -> Iterator[WebRoute]:
 def _forms(
     verb: Verb[Done],
     path: str,
-    shown: Callable[[Call, Done], str],
-    reply: Callable[[Call, Done], BaseModel],
+    shown: Callable[[Call, Done], str] | str,
+    reply: Callable[[Call, Done], BaseModel] | type[BaseModel],
     status: int = 200,
     refill: Refill | None = None,
 ) -> Iterator[WebRoute]:
     """Yield a verb as the form of a page, which redirects to the address `shown`, and in the API, with a `reply`.
 
-    `status`: of a reply to what made something new; what was there before, as the second of a pair says, is 200.
+    `shown` names the template of a page instead where no other page shows what was done. `reply`: what makes the
+    answer, or the model that the verb itself returns. `status`: of a reply to what made something new; what was there
+    before, as the second of a pair says, is 200.
     """
+    template = shown if isinstance(shown, str) else None
 
-    def by_form(call: Call) -> Response:
-        return RedirectResponse(shown(call, perform(call, verb)), 303)
+    def by_form(call: Call) -> Response | BaseModel:
+        done: Any = perform(call, verb)
+        return RedirectResponse(shown(call, done), 303) if callable(shown) else done
 
     def by_program(call: Call) -> Response:
-        done = perform(call, verb)
+        done: Any = perform(call, verb)
         is_new = not isinstance(done, tuple) or done[-1] is not False
-        model = reply(call, done).model_dump(mode="json", by_alias=True)
-        return as_json(call.application, model, status if is_new else 200)
+        model = done if isinstance(reply, type) else reply(call, done)
+        return as_json(call.application, model.model_dump(mode="json", by_alias=True), status if is_new else 200)
 
-    form = WebRoute("POST", path, verb.access, by_form, verb.summary, query=verb.target, body=verb.body, refill=refill)
-    yield form
-    answer = get_type_hints(reply)["return"]
-    yield replace(form, refill=None, path=f"{API}{path}", handle=by_program, reply=answer, status=status)
+    form = WebRoute("POST", path, verb.access, by_form, verb.summary, query=verb.target, body=verb.body)
+    yield replace(form, template=template, refill=refill)
+    answer = reply if isinstance(reply, type) else get_type_hints(reply)["return"]
+    yield replace(form, path=f"{API}{path}", handle=by_program, reply=answer, status=status)
 
 
 class LogFormQuery(Query):

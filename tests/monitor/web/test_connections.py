@@ -16,7 +16,7 @@ BODY = (
     b"POST /sign-out HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
     b"Content-Length: 99\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\nnext"
 )
-REFUSED = b"POST /alerts/test HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\nhalf"
+REFUSED = b"POST /channels/hook/test HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\nhalf"
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from monitor.web.access import ALLOWED
 from monitor.web.call import WebRoute
 from monitor.web.routes import routes
 from store import WebRole
+from tests.monitor.alerts.sending import add, message
 from tests.monitor.web.releases import compared
 from tests.monitor.web.site import Site, alert_channel
 
@@ -36,7 +37,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "approve": {"remedy": "suppress", "note": "ticket 4711"},
     "hold": {"note": "the contract has ended"},
     "runs": {"tables": ["orders"]},
-    "test": {"channel": "hook"},
+    "test": {"as": "resolved"},
     "ask": {"table": "orders", "statistic": "count", "epsilon": "0.001"},
     "plan": {"table": "orders", "statistic": "count", "epsilon": "0.001"},
     "silences": {"table": "orders", "for": "2h", "reason": "planned"},
@@ -50,7 +51,14 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "results": [{"check": "nothing", "status": "pass"}],
     },
 }
-NAMES: Final = {"tables": "orders", "checks": "orders.not-null", "releases": "extract", "products": "selling"}
+NAMES: Final = {
+    "tables": "orders",
+    "checks": "orders.not-null",
+    "releases": "extract",
+    "products": "selling",
+    "channels": "hook",
+    "messages": message(1).id,
+}
 """What stands for the name in a path, by the kind of thing that the path begins with."""
 _WHY: Final = {"silences": "reason", "events": "note"}
 CANARY: Final = "canary-4711-in-a-cell"
@@ -73,8 +81,9 @@ def _budget(site: Site) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _channels_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.web.channel_test.send", lambda *_: None)
+def _channels_take_everything(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(site.store, message(1))
+    monkeypatch.setattr("monitor.alerts.dispatch.send", lambda *_: None)
 
 
 def _is_allowed(role: WebRole | None, route: WebRoute) -> bool:

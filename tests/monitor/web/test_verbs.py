@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from monitor.cli import load_command
-from monitor.verbs import event, incident, release, silence
+from monitor.verbs import channel, event, incident, release, silence
 from monitor.web.mcp_server import TOOLS
 from monitor.web.routes import routes
 from store import Scope, WebRole
@@ -19,6 +19,7 @@ GROUPS = {
     "release": release.VERBS,
     "event": (event.ADD, event.REMOVE),
     "silence": (silence.ADD, silence.END),
+    "alert": channel.VERBS,
 }
 VERBS = [(group, verb) for group, verbs in GROUPS.items() for verb in verbs]
 
