@@ -189,3 +189,12 @@ def test_a_check_runs_in_few_files(tmp_path: Path) -> None:
     files = [line.split()[0] for line in done.stderr.splitlines() if ".py " in line]
     assert "monitor/scan/run.py" in files
     assert len(files) <= MOST_FILES, "\n".join(files)
+
+
+def test_the_reading_path_is_short():
+    """The files that docs/architecture.md tells a newcomer to read exist, and have about 3,000 lines together."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = text.split("## Reading path", 1)[1].split("## ", 1)[0]
+    files = re.findall(r"^\| `(\S+\.py)` \|", section, re.MULTILINE)
+    assert len(files) == 11
+    assert sum(len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in files) <= 3_300
