@@ -48,7 +48,7 @@ class NotAllowed(IncidentError):
 
 
 class NotForced(NotAllowed):
-    """A verb that is probably a mistake; whoever means it can force it."""
+    """A verb that is probably a mistake; `force` allows it."""
 
 
 class BrokenHistory(IncidentError):
@@ -99,7 +99,7 @@ class Onset:
 class Episode:
     """One stretch of bad data, `[onset.at, detected_at, resolved_at)`; `resolved_at` is None while it lasts.
 
-    `acknowledged_at`: when somebody took care of it, None if nobody did.
+    `acknowledged_at`: when a user first took care of it; None without an acknowledgement.
     """
 
     onset: Onset
@@ -114,15 +114,15 @@ class Episode:
         return None if self.resolved_at is None else self.resolved_at - self.detected_at
 
     def unacknowledged(self, now: datetime) -> timedelta:
-        """Return for how long nobody acknowledged it: since its detection, until that, its end or the present."""
+        """Return how long it was unacknowledged: from its detection to that, its end or the present."""
         ends = [moment for moment in (self.acknowledged_at, self.resolved_at) if moment is not None]
         return unacknowledged_for(self.detected_at, min(ends, default=None), now)
 
 
 def unacknowledged_for(detected_at: datetime, until: datetime | None, now: datetime) -> timedelta:
-    """Return for how long nobody acknowledged what was detected then; `until` somebody did or it ended, else by now.
+    """Return how long it was unacknowledged; `until`: when it was acknowledged or ended, None for up to now.
 
-    A correction may have moved the detection behind that: then it did not wait.
+    A correction may have moved the detection after that: then the length is 0.
     """
     return max(timedelta(), (until or now) - detected_at)
 
@@ -171,7 +171,7 @@ class Incident:
 
     @property
     def acknowledged_at(self) -> datetime | None:
-        """Return when somebody took care of its newest episode."""
+        """Return when its newest episode was acknowledged."""
         return self.last.acknowledged_at
 
     @property

@@ -39,7 +39,7 @@ class AnsweredAlarms:
 
     @classmethod
     def of(cls, answers: Sequence[Resolution | None]) -> "AnsweredAlarms":
-        """Count answers; None: nobody answered."""
+        """Count answers; None: no answer."""
         return cls(
             real=answers.count(Resolution.FIXED) + answers.count(Resolution.NO_ACTION),
             expected=answers.count(Resolution.EXPECTED),
@@ -64,12 +64,12 @@ class AnsweredAlarms:
 
     @property
     def least(self) -> Fraction | None:
-        """Return the share of all alarms that were not false, if all that nobody answered were false."""
+        """Return the share of all alarms that were not false, if all unanswered ones were false."""
         return Fraction(self.answered - self.false, self.alarms) if self.alarms else None
 
     @property
     def most(self) -> Fraction | None:
-        """Return the share of all alarms that were not false, if none that nobody answered was false."""
+        """Return the share of all alarms that were not false, if all unanswered ones were true."""
         return Fraction(self.alarms - self.false, self.alarms) if self.alarms else None
 
     @property
@@ -116,7 +116,7 @@ class Repeats:
     """How often something was bad: `incidents` detected in the window, and how many episodes of these came back.
 
     An episode came back if the check, or the person's incident, had been right again for no longer than the given time
-    before it was detected. `reopened` are further episodes of the same incident, `anew` are incidents of their own.
+    before it was detected. `reopened` are further episodes of the same incident, `anew` are new incidents.
     """
 
     incidents: int = 0

@@ -1,4 +1,4 @@
-"""Determine when nobody was looking: time in which a table's checks were `unknown` or not run.
+"""Compute unobserved time: when a table's checks were `unknown` or not run.
 
 What a run found holds until the next one. So a run that could not be evaluated leaves the time after it unobserved, for
 its reason; and a scheduled check whose next run is overdue leaves the time from when it was due unobserved, as

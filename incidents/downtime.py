@@ -140,7 +140,7 @@ class Durations:
     """How long an incident, or one of its episodes, took: microseconds, without planned maintenance.
 
     `ttr` is measured up to the moment of knowing while it lasts. `tta`: from the detection of the first episode that
-    was acknowledged until then; None if nobody did. `maintenance`: planned maintenance that lies in it and is in none
+    was acknowledged to that; None without one. `maintenance`: planned maintenance that lies in it and is in none
     of them.
     """
 

@@ -1,7 +1,7 @@
 """Compute error budgets: downtime that may be spent in a rolling period, how fast it is spent, and when it is used up.
 
 Downtime is that of availability (`incidents.service_levels`): the union over the tables of a contract, with a low and a
-high end; time in which nobody looked is downtime at the high end. The burn rate is downtime relative to what would use
+high end; unobserved time is downtime at the high end. The burn rate is downtime relative to what would use
 up the budget in exactly its period (Beyer et al., The Site Reliability Workbook, chapter 5), over a tenth and a 120th
 of the period: 3 days and 6 hours of 30 days. `docs/contracts.md` tells this in plain words.
 """

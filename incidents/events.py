@@ -172,7 +172,7 @@ Change: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change, when it was recorded and by whom (`tablewatch` for the agent itself)."""
+    """A change, when it was recorded, and the actor (`tablewatch` for the agent itself)."""
 
     incident_id: int
     recorded_at: datetime

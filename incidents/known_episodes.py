@@ -83,9 +83,9 @@ class PerIncident:
     Inside of the window: `undetected`, `undetected_low`, `undetected_high`, `repair` without planned maintenance, `raw`
     with it. As a whole: `ttd`, `ttr` and `tta` without it; `tta` is that of the first episode that was acknowledged, -1
     without one. `down`: it is downtime; `excluded`: its resolution does not count; `exposed`: it is a disclosure
-    incident that counts. `occurred`, `detected`, `resolved`: it did so in the window. `acknowledged`: somebody first
-    did so in it. `unacknowledged`: it was resolved in it, and nobody ever had. `lasts`: it was not over at the
-    moment of knowing. `first` and `last`: its rows.
+    incident that counts. `occurred`, `detected`, `resolved`: it did so in the window. `acknowledged`: it was
+    first so in it. `unacknowledged`: it was resolved in it without ever being acknowledged. `lasts`: it was not over at
+    the moment of knowing. `first` and `last`: its rows.
     """
 
     first: Ints
@@ -130,7 +130,7 @@ def per_incident(spans: Spans, counted_window: CountedWindow, *, disclosure: boo
     resolved = is_down & real & counted_window.has(spans.resolved[last])
     first_acknowledged, anybody = _first_acknowledged(spans, first, counted_window.as_of_us)
     detected_at = spans.detected[first_acknowledged]
-    # the data may have been right again before anybody looked
+    # the data may have been right again before the acknowledgement
     acknowledged_at = np.minimum(spans.acknowledged, spans.resolved)[first_acknowledged]
     # a correction may have moved the detection behind it
     answered_at = np.where(anybody, np.maximum(acknowledged_at, detected_at), detected_at)

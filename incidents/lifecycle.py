@@ -14,7 +14,7 @@ changes to record, and the reason in one word.
 - The n-th passing run in a row resolves it (`Policy.resolve_after`) as of the first run of that streak.
 - A fail within seven days of a resolution that counts (`fixed`, `no-action`) is a relapse: a new episode of the same
   incident. After `expected`, `false-positive` or `duplicate` the next failing streak opens a new incident: that word
-  was about the old one. (Whoever wants silence while a check keeps failing snoozes; resolving says that it is over.)
+  was about the old one. (For silence while a check fails, snooze the incident; resolving means that it is over.)
 - A resolution breaks a failing streak, a detection a passing one: runs before it say nothing about what follows.
 - Only the check that opened an incident closes it, and what a person reported, a person closes.
 

@@ -1,7 +1,7 @@
 """Results of a check as columns, and what is known of them at the times of another schedule.
 
 `results_at` moves results to the slots of another schedule. A result measured soon after a slot stands for it. Between
-two results that agree a slot has their outcome; between two that differ nobody knows when the data changed, so there
+two results that agree a slot has their outcome; between two that differ the time of the change is unknown, so there
 are two answers: `worst` takes the worse outcome for the slot, `best` the better one; before the data went bad, as far
 as that was recorded, both take the better one. In unobserved time, and beside results that say nothing, the outcome of
 a slot is `unknown`.

@@ -10,7 +10,7 @@ both ends say so:
 
 A detection is judged in the period in which it happened. Repairs and notifications are judged in the period in which
 they happened if they were in time, and in every period in which they were overdue if not; one that may still be in
-time is not judged yet. Availability is 1 - downtime / period; time in which nobody looked is no downtime at one end,
+time is not judged yet. Availability is 1 - downtime / period; unobserved time is no downtime at one end,
 and downtime at the other. `docs/contracts.md` tells this in plain words.
 """
 
@@ -103,7 +103,7 @@ class IncidentHistory:
     `spans`: the episodes of incidents that touch the period, and perhaps of others. `planned`: maintenance by table
     (microseconds). `notified`: when the first message about an episode was delivered, by incident and number of the
     episode (0 is the first); None if none was, and an episode is missing if that is not recorded. `unseen`: by table,
-    when nobody looked. `observed`: the tables of which anything was seen in the period; None is all.
+    unobserved time. `observed`: the tables of which anything was seen in the period; None is all.
     """
 
     spans: Spans
@@ -332,7 +332,7 @@ class LevelSurvey:
     def _bad_times(
         self, rows: Ints, occurred: Ints, unseen: Mapping[str, Sequence[tuple[int, int]]]
     ) -> Mapping[str, TimeMeasure]:
-        """Return when each table was down, or may have been where nobody looked, without planned maintenance."""
+        """Return when each table was down, or may have been in unobserved time, without planned maintenance."""
         codes = {name: code for code, name in enumerate(dict.fromkeys((*self.spans.names, *unseen)))}
         episodes = (self.spans.table[rows], occurred[rows], np.minimum(self.spans.resolved[rows], self.end_us))
         blind = [(codes[name], *times) for name, intervals in unseen.items() for times in intervals]

@@ -50,7 +50,7 @@ class Spans:
     `Resolution`, -1 while open; `answered` is `Incident.answered`; `disclosure` marks disclosure incidents, `proven`
     the beginnings of which evidence names the moment. Times in microseconds UTC: `occurred` within [`earliest`,
     `latest`], `detected`, `resolved`
-    (`OPEN_END` while it lasts), `acknowledged` (`OPEN_END` while nobody took care of it).
+    (`OPEN_END` while it lasts), `acknowledged` (`OPEN_END` while it is unacknowledged).
     """
 
     names: tuple[str, ...]

@@ -174,7 +174,7 @@ def resolve(
 
     Raises:
         ImpossibleOrder: it would end before it was detected, or in the future.
-        NotForced: its check still fails, and nobody forces it.
+        NotForced: its check still fails, and `force` is not set.
     """
     _allowed(incident, "resolve")
     resolved = _ended(incident.last.detected_at, ending, now)
@@ -202,7 +202,7 @@ def reopen(
 ) -> Reopened:
     """Reopen an incident with a new episode. The time between is healthy and not counted.
 
-    Whoever resolved by mistake reopens with `occurred_at` = the time it was resolved: nothing is then left out.
+    To undo a resolution, pass the time of the resolution as `occurred_at`: then no time is missing.
 
     Args:
         incident: the incident.

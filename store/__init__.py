@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from store._errors import StoreCorrupt as StoreCorrupt
     from store._errors import StoreError as StoreError
     from store._errors import StoreForeign as StoreForeign
-    from store._errors import StoreHeld as StoreHeld
+    from store._errors import StoreInUse as StoreInUse
     from store._errors import StoreMissing as StoreMissing
     from store._errors import StoreMoved as StoreMoved
     from store._errors import StoreNewer as StoreNewer
@@ -119,7 +119,7 @@ _HOMES: Final = {
     "_copy": "COPY_STEPS Copied cancel_copy copy_store",
     "_counting": "StoredCounts",
     "_errors": (
-        "LedgerBroken NotRecorded RowRefused StoreBusy StoreConflict StoreCorrupt StoreError StoreForeign StoreHeld "
+        "LedgerBroken NotRecorded RowRefused StoreBusy StoreConflict StoreCorrupt StoreError StoreForeign StoreInUse "
         "StoreMissing StoreMoved StoreNewer StoreUnavailable"
     ),
     "_failpoint": "FailPoint reached",

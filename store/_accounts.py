@@ -124,7 +124,7 @@ class WebUser:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A secret, by its digest, and whose it is; `grant`: what whoever has it may do."""
+    """The digest of a secret and its user; `grant`: what its bearer may do."""
 
     digest: bytes
     name: str

@@ -176,7 +176,7 @@ def _count_rows(connection: sqlite3.Connection) -> Mapping[str, int]:
 
 
 def _refuse_place(store: Path, file: Path, *, force: bool) -> None:
-    """Refuse to write over the store, over what somebody else keeps, and beside a log that would be taken for ours."""
+    """Refuse to overwrite the store or another file, and to write beside a log that SQLite would apply to it."""
     if file.resolve() == store or (file.exists() and file.samefile(store)):
         raise StoreError(f"{file} is the store itself; choose another path for the backup")
     if file.exists() and not (force and file.is_file()):
@@ -213,10 +213,10 @@ def _name_draft(draft: Path, file: Path, *, force: bool) -> None:
 
 
 def name_without_replacing(draft: Path, file: Path) -> None:
-    """Rename a file, unless somebody else took that meanwhile.
+    """Rename a file without replacing one that was made meanwhile.
 
     Raises:
-        StoreError: somebody did.
+        StoreError: there is one.
     """
     try:
         file.hardlink_to(draft)

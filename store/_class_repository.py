@@ -119,7 +119,7 @@ class ClassCountWriter(ClassCountReader):
         return Draft(base.state, base.version, begun.draft, tuple(map(int, begun.aborted.split())))
 
     def is_overtaken(self, draft: Draft) -> bool:
-        """Check whether somebody began another draft since."""
+        """Check whether another draft was begun since."""
         number = self._connection.scalar(select(_STATE.c.draft).where(_STATE.c.id == draft.state))
         return bool(number != draft.number)
 

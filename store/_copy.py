@@ -104,7 +104,7 @@ def copy_store(
         on_table: called when a table was copied, and when it was compared: `COPY_STEPS` times.
 
     Raises:
-        StoreHeld, StoreBusy: a daemon, or another process, has the store open.
+        StoreInUse, StoreBusy: a daemon, or another process, has the store open.
         StoreCorrupt: it is damaged, or a row of the copy differs.
         StoreForeign: there is something else already. StoreMoved: it was moved, or another move was begun.
         StoreUnavailable: the server cannot be reached, or refuses.

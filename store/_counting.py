@@ -37,7 +37,7 @@ _LONGEST_S: Final = 0.25
 T = TypeVar("T")
 _Step: TypeAlias = Callable[[WriteTransaction], None]
 _PAUSE: Final = None
-"""In place of a step: what comes next takes its time, and nobody is to wait for the store meanwhile."""
+"""In place of a step: the next one is slow and must not hold the store's lock."""
 
 
 class StoredCounts:
@@ -69,7 +69,7 @@ class StoredCounts:
             return tx.releases.of_subject(subject)
 
     def write_release(self, subject: str, release: KnownRelease) -> int:
-        """Write a release under a subject, and return its number; nobody sees it before `ReleaseWriter.end`.
+        """Write a release under a subject, and return its number; readers do not see it before `ReleaseWriter.end`.
 
         Raises:
             StoreConflict: one of that name is remembered already.
@@ -150,7 +150,7 @@ class _Staging:
             self._sizes = tx.classes.sizes(draft.state)
 
     def _fill(self) -> Iterator[_Step | None]:
-        """Write all counts of a state that nobody looks at yet."""
+        """Write all counts of a state that no reader uses yet."""
         for rows in _portions(part_rows(self._change), _ROWS):
             yield partial(self._write_parts, rows=rows)
         whole = (Shard(WHOLE_TABLE, number, pairs, SignaturePairs()) for number, pairs in self._whole.shards(BITS))

@@ -1,6 +1,6 @@
 """Store messages to channels: each is attempted until it is sent or given up, always under the same id.
 
-A message is sent at least once: whoever has it leased may die after sending and before saying so.
+A message is sent at least once: the holder of its lease may die after sending it and before recording that.
 """
 
 from collections import Counter
@@ -163,9 +163,9 @@ class DeliveryWriter(DeliveryReader):
         return _DELIVERIES.values(sorted(rows, key=attrgetter("next_try_at", "number")))
 
     def take_back(self, now: datetime, *, holder: str) -> int:
-        """Free the messages that others have leased: for the one who sends for all, when he begins to. Gives how many.
+        """Free the messages leased by others, when a new sender starts; return how many.
 
-        Whoever had them is dead, or sends no more; at worst a message is sent twice, under its id.
+        The holders are dead or no longer send; at worst a message is sent twice, under the same id.
         """
         of_others = (_IS_WAITING, _DELIVERY.c.lease_until_at > now, _DELIVERY.c.holder != holder)
         return self._connection.execute(update(_DELIVERY).where(*of_others).values(lease_until_at=None)).rowcount
@@ -173,7 +173,7 @@ class DeliveryWriter(DeliveryReader):
     def mark_sent(self, delivery_id: str, at: datetime, holder: str) -> bool:
         """Save that a message was sent; return whether it still waited.
 
-        Whoever sent it: what was delivered was delivered, also when the lease was over.
+        This holds for every sender: a message was delivered also if the lease had expired.
         """
         new = {"state": DeliveryState.SENT, "sent_at": at, "error": None, "holder": holder, "lease_until_at": None}
         return self._end_try(delivery_id, new)
@@ -210,7 +210,7 @@ class DeliveryWriter(DeliveryReader):
             NotRecorded: there is none with that id.
         """
         delivery = self.get(delivery_id)
-        anew = {
+        waiting_again = {
             "state": DeliveryState.WAITING,
             "attempts": 0,
             "next_try_at": now,
@@ -218,7 +218,7 @@ class DeliveryWriter(DeliveryReader):
             "buried_at": None,
             "error": None,
         }
-        self._connection.execute(update(_DELIVERY).where(_DELIVERY.c.id == delivery.id).values(anew))
+        self._connection.execute(update(_DELIVERY).where(_DELIVERY.c.id == delivery.id).values(waiting_again))
         return self.get(delivery_id)
 
     def _end_try(self, delivery_id: str, new: Mapping[str, Any], *, only_of: str | None = None) -> bool:

@@ -4,12 +4,12 @@ StoreError
 ├── StoreUnavailable    it cannot be opened, read or written: no permission, a full disk, no connection
 │   └── StoreMissing    there is none, and it was to be read
 ├── StoreCorrupt        the file is no database, or fails SQLite's own check; nothing was changed
-├── StoreForeign        a database, but somebody else's
+├── StoreForeign        a database of another program
 ├── StoreNewer          written by a newer Tablewatch
 ├── StoreMoved          it is elsewhere now, or on its way
-├── StoreHeld           a daemon has the store for itself
+├── StoreInUse          a daemon has the store for itself
 ├── StoreBusy           other writers held it for longer than we wait
-├── StoreConflict       somebody else wrote what this change was based on
+├── StoreConflict       what this change was based on was changed meanwhile
 ├── LedgerBroken        the ledger of privacy budgets is not what its anchor outside the database vouches for
 ├── NotRecorded         there is no such incident, message, silence or budget
 └── RowRefused          a value that the store does not take: a naive time, a number beyond 64 bits
@@ -63,7 +63,7 @@ class StoreMoved(StoreError):
         super().__init__(texts.get(phase, unfinished))
 
 
-class StoreHeld(StoreError):
+class StoreInUse(StoreError):
     """A daemon has the store for itself: which one, and since when, as far as it has said so."""
 
     def __init__(
@@ -96,7 +96,7 @@ class StoreBusy(StoreError):
 
 
 class StoreConflict(StoreError):
-    """Somebody else wrote what this change was based on."""
+    """What this change was based on was changed meanwhile."""
 
 
 class LedgerBroken(StoreError):

@@ -38,10 +38,10 @@ class ExternalItemReader(Repository):
         return _ITEMS.values(self._connection.execute(statement.order_by(_ITEM.c.incident_id)))
 
     def unheard_acknowledgements(self, reasons_heard: Mapping[str, Iterable[str]], since: datetime) -> set[int]:
-        """Return acknowledged incidents of which a channel was told, and not yet that they are acknowledged.
+        """Return acknowledged incidents whose opening a channel was notified of, but not their acknowledgement.
 
-        `reasons_heard`: by channel, why it was last told where it need not be told again; `since`: only those
-        acknowledged since then.
+        `reasons_heard`: by channel, reasons of its last notification after which no other one is needed; `since`: only
+        those acknowledged since then.
         """
         acknowledged = select(_INCIDENT.c.id).where(
             _INCIDENT.c.state != literal_column("'resolved'"),  # has an index
@@ -73,13 +73,13 @@ class ExternalItemWriter(ExternalItemReader):
         the item may make it too, and becomes the last one. A channel that leads elsewhere by now begins again. None for
         an incident that is not in the store any more.
         """
-        its = (_ITEM.c.incident_id == incident_id, _ITEM.c.channel == channel)
-        item = _ITEMS.first(self._connection.execute(select(*_ITEMS.columns).where(*its)))
+        is_item = (_ITEM.c.incident_id == incident_id, _ITEM.c.channel == channel)
+        item = _ITEMS.first(self._connection.execute(select(*_ITEMS.columns).where(*is_item)))
         if item is not None and item.target == target:
             if item.item is None and now - item.begun_at >= timedelta(seconds=settles_s):
-                self._connection.execute(update(_ITEM).where(*its).values(begun_at=now))
+                self._connection.execute(update(_ITEM).where(*is_item).values(begun_at=now))
             return item, False
-        self._connection.execute(delete(_ITEM).where(*its))
+        self._connection.execute(delete(_ITEM).where(*is_item))
         if not self._connection.scalar(select(exists().where(_INCIDENT.c.id == incident_id))):
             return None
         item = ExternalItem(incident_id, channel, target, f"tablewatch-{incident_id}-{secrets.token_hex(6)}", now)

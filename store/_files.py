@@ -30,7 +30,7 @@ _OPEN: Final = Path("/proc/self/fd")
 _DRAFT: Final = ".tablewatch-draft-"
 _A_DRAFT: Final = re.compile(re.escape(_DRAFT) + "[0-9a-f]{16}")
 _HELD: Final[dict[Path, int]] = {}
-"""The drafts of this process, each with a descriptor that is locked: so others see that somebody is at it."""
+"""The drafts of this process, each with a locked descriptor, which shows other processes that it is in use."""
 
 
 def lock_file(number: int, *, shared: bool = False, wait: bool = False) -> None:
@@ -151,7 +151,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def make_draft(file: Path) -> Path:
-    """Make an empty file beside another one, hidden and under a name that nobody has, and give it.
+    """Make an empty file beside another one, hidden and under an unused name, and return its path.
 
     What processes left there that were killed goes.
 
@@ -162,16 +162,16 @@ def make_draft(file: Path) -> Path:
     while True:
         draft = file.with_name(f"{_DRAFT}{secrets.token_hex(8)}")
         number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        with suppress(OSError):  # a disk without locks, where nobody removes what another one left
+        with suppress(OSError):  # a disk without locks, where orphans are never removed
             lock_file(number, wait=True)
-        if is_at(draft, os.fstat(number)):  # nobody took it for an orphan before it was locked
+        if is_at(draft, os.fstat(number)):  # no process took it for an orphan before it was locked
             _HELD[draft] = number
             return draft
         os.close(number)
 
 
 def remove_draft(draft: Path) -> None:
-    """Remove a draft that was not needed, with what SQLite put beside it; call it when nobody has the draft open."""
+    """Remove an unneeded draft, with SQLite's files beside it; call it when no process has the draft open."""
     for leftover in (draft, *logs_of(draft)):
         leftover.unlink(missing_ok=True)
     number = _HELD.pop(draft, None)
@@ -180,7 +180,7 @@ def remove_draft(draft: Path) -> None:
 
 
 def _remove_orphans(folder: Path) -> None:
-    """Remove the drafts that nobody holds any more: whoever made them was killed."""
+    """Remove the unlocked drafts: their processes were killed."""
     paths: list[Path] = []
     with suppress(OSError):  # a folder in which one may write, and not look
         paths += (path for path in folder.iterdir() if _A_DRAFT.fullmatch(path.name))

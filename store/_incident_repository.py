@@ -50,8 +50,8 @@ class IncidentReader(Repository):
     def of_table(self, table: str, *, since: datetime, until: datetime, most: int) -> list[Incident]:
         """Return the newest incidents of a table that were detected in `[since, until)`, newest detection first."""
         detected = _INCIDENT.c.detected_at
-        its = select(_INCIDENT.c.id).where(_INCIDENT.c.table_name == table, detected >= since, detected < until)
-        ids = self._connection.scalars(its.order_by(detected.desc()).limit(most)).all()
+        statement = select(_INCIDENT.c.id).where(_INCIDENT.c.table_name == table, detected >= since, detected < until)
+        ids = self._connection.scalars(statement.order_by(detected.desc()).limit(most)).all()
         result = _incidents.load(self._connection, ids)
         return [result[number] for number in ids]
 
@@ -124,7 +124,7 @@ class IncidentReader(Repository):
     def known_at(self, spans: Spans, moment: datetime) -> Spans:
         """Return the episodes of the same incidents as they were recorded up to a moment: what was known then.
 
-        An incident that nobody had recorded yet is left out; one that was corrected, resolved or merged later is as it
+        An incident that was recorded later is not included; one that was corrected, resolved or merged later is as it
         was before. Costs a replay of each incident that was recorded before and has changed since.
         """
         ids = np.unique(spans.incident)
@@ -151,7 +151,7 @@ class IncidentWriter(IncidentReader):
     """Incidents are opened and changed; each change that people may have to be notified of goes to the outbox."""
 
     def open(self, opened: Opened, *, recorded_at: datetime, actor: str) -> Incident:
-        """Write down a new incident, and that somebody may have to hear of it; give it with its number.
+        """Write a new incident and its transition; return it with its number.
 
         Raises:
             StoreConflict: an incident of this fingerprint is open already.
@@ -161,7 +161,7 @@ class IncidentWriter(IncidentReader):
     def add_histories(self, histories: Sequence[History], *, announce: bool = False) -> list[Incident]:
         """Write down whole incidents at once, as an import does; much faster than one by one.
 
-        Nobody hears of them unless they are to be announced.
+        No notification follows unless they are to be announced.
 
         Raises:
             StoreConflict: two of them, or one and one that is there, are open with the same fingerprint.
@@ -171,7 +171,7 @@ class IncidentWriter(IncidentReader):
         return self._add_folded(list(enumerate(histories, start=first)), announce=announce)
 
     def add_past(self, reported: Sequence[ReportedIncident], *, recorded_at: datetime, actor: str) -> range:
-        """Write incidents of the past, of which nobody hears, as `add_histories` writes them; return their ids.
+        """Write incidents of the past without notifications, as `add_histories` writes them; return their ids.
 
         Much faster than that: their rows are written without making and folding their changes. Their times must be in
         order (`ReportedIncident.check_order`).
@@ -216,12 +216,12 @@ class IncidentWriter(IncidentReader):
         actor: str,
         announce: bool = True,
     ) -> Incident:
-        """Write down what happened to an incident and give it as it stands then.
+        """Write changes of an incident and return it with them.
 
-        Beside it stands what somebody may have to hear of, unless it is not to be announced: imports never are.
+        Its transitions are written too, unless it is not to be announced: imports never are.
 
         Raises:
-            NotRecorded: there is no such incident. StoreConflict: it is no longer as given (somebody else changed it),
+            NotRecorded: there is no such incident. StoreConflict: it is no longer as given (changed meanwhile),
             or opening it again would make two open ones. incidents.BrokenHistory: a change that cannot follow.
         """
         if not changes:

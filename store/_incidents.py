@@ -132,7 +132,7 @@ def episode_rows(incident: Incident) -> Sequence[Mapping[str, Any]]:
 
 def conditions(connection: Connection, incident_filter: IncidentFilter) -> Sequence[ColumnElement[bool]]:
     """Return what an incident has to meet to be among those that a filter asks for."""
-    words = (
+    filters = (
         (_I.state, incident_filter.states),
         (_I.table_name, incident_filter.tables),
         (_I.check_id, incident_filter.check_ids),
@@ -141,7 +141,7 @@ def conditions(connection: Connection, incident_filter: IncidentFilter) -> Seque
         (_I.assignee, incident_filter.assignees),
     )
     results: list[ColumnElement[bool]] = [
-        column.in_(any_of(connection, choices, "word")) for column, choices in words if choices
+        column.in_(any_of(connection, choices, "word")) for column, choices in filters if choices
     ]
     if incident_filter.merged_into is not None:
         results.append(_I.merged_into == incident_filter.merged_into)
@@ -179,7 +179,7 @@ class History(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """An incident after changes, the rows of the events, and what of them somebody may have to hear of."""
+    """An incident after changes, the rows of the events, and their transitions."""
 
     incident: Incident
     rows: Sequence[Mapping[str, Any]]

@@ -6,7 +6,7 @@
     4  only now say `Granted`; the data is read after that
 
 Whatever was granted is in the database and under the anchor. A crash before 2 leaves nothing; between 2 and 3, or 3 and
-4, a charge that nobody used: the next step moves the anchor on. A database that is behind the anchor, or holds another
+4, an unused charge: the next step moves the anchor on. A database that is behind the anchor, or holds another
 entry in that place, has lost charges that were used: everything is refused until a person resumes the ledger, which
 charges again what the anchor knows of. The other order, the anchor first, would take every crash between for a backup.
 See docs/adr/0011-the-ledger-is-anchored-after-the-commit.md.
@@ -123,7 +123,7 @@ class StoredLedger:
             return [tx.ledger.balance(stored_budget) for stored_budget in stored_budgets]
 
     def claim(self, request_id: str, *, lock_timeout: timedelta = timedelta(0)) -> RequestClaim | None:
-        """Claim a request, so that nobody else charges it meanwhile: from before `reserve` until its answer is stored.
+        """Claim a request, so that no other process charges it: from before `reserve` until its answer is stored.
 
         None if another process or thread holds the claim for longer than `lock_timeout`. The claim of a process that
         ends, however it ends, is released: a request whose reservation has no answer then is one that was given up.
@@ -139,10 +139,10 @@ class StoredLedger:
             return tx.ledger.stored_answer(request_id) is not None
 
     def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | StoredAnswer | Refusal:
-        """Charge a budget, before the data is looked at.
+        """Charge a budget, before the data is read.
 
-        Gives the stored answer of a request that has one, whoever asks. A request that was granted, and whose answer
-        was never stored, is charged again.
+        Returns the stored answer of a request that has one, to every caller. A request that was granted, and whose
+        answer was never stored, is charged again.
 
         Raises:
             NotRecorded: no such budget. Misfit: the charge is in another unit than the budget.
@@ -206,8 +206,8 @@ class StoredLedger:
         """Accept a ledger that disagrees with its anchor, for a recorded reason.
 
         What the anchor knows to be spent is charged again where the ledger has lost it, and budgets that are lost are
-        made again. Where the ledger went on apart from the anchor, all that the anchor knows is charged besides. What
-        neither of them knows cannot be charged: a ledger whose anchor is lost goes on as it stands.
+        made again. Where the ledger went on apart from the anchor, all that the anchor knows is charged in addition.
+        What neither of them knows cannot be charged: a ledger whose anchor is lost goes on as it stands.
 
         Raises:
             Misfit: no reason. StoreConflict: the ledger fits its anchor. LedgerBroken: the anchor is damaged.
@@ -261,7 +261,7 @@ class StoredLedger:
     def _advance(self, mark: Anchor) -> None:
         if self._anchor.advance(mark):
             return
-        with self._store.reading() as tx:  # somebody was faster; what he vouches for must hold this entry
+        with self._store.reading() as tx:  # another process was faster; its ledger must contain this entry
             if tx.ledger.hash_of(mark.head.number) != mark.head.hash:
                 raise LedgerBroken(
                     f"entry {mark.head.number} of the ledger is lost again: the database was replaced concurrently"

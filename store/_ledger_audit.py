@@ -18,9 +18,9 @@ from store._ledger_repository import LedgerReader, LedgerWriter, StoredBudget
 
 def described(budget: LedgerBudget) -> str:
     """Return what an entry says of a budget, but for its total."""
-    words = {"data_set": budget.data_set, "unit": budget.unit, "accounting": budget.accounting.value}
+    fields = {"data_set": budget.data_set, "unit": budget.unit, "accounting": budget.accounting.value}
     delta = None if budget.delta is None else str(budget.delta)
-    return to_text({**words, "adjacency": budget.adjacency.value, "delta": delta})
+    return to_text({**fields, "adjacency": budget.adjacency.value, "delta": delta})
 
 
 def resumed_already(ledger: LedgerReader, anchor: Anchor) -> bool:
@@ -61,7 +61,7 @@ _BATCH: Final = 1000
 def disagreement(ledger: LedgerReader, anchor: Anchor | None) -> str | None:
     """Describe how the end of the ledger differs from what the anchor vouches for; None if it does not.
 
-    Entries after the anchor are none: whoever made them died before they were used.
+    Entries after the anchor are no difference: their processes died before they were used.
     """
     head = ledger.head()
     if anchor is None:
@@ -106,7 +106,7 @@ def _entries(ledger: LedgerReader) -> Iterator[ChainedEntry]:
 class _Sum:
     """The total and spending of a budget by its entries."""
 
-    said: str
+    description: str
     total: int
     spent: int = 0
 
@@ -187,7 +187,7 @@ class _Walk:
             replayed, stored_budget = self.budgets.get(number), stored.get(number)
             if replayed is None or stored_budget is None:
                 self.flaws.append(Flaw(number, "its budget is there without its entry, or the entry without it"))
-            elif (replayed.said, replayed.total, replayed.spent) != (
+            elif (replayed.description, replayed.total, replayed.spent) != (
                 described(stored_budget.budget),
                 stored_budget.budget.total,
                 stored_budget.spent,

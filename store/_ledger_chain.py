@@ -1,12 +1,12 @@
 """Chain the entries of the ledger, and keep the last one outside the database as its anchor.
 
-The hash of each entry covers all that is in it and the hash of the one before: whoever changes, removes or inserts an
-entry has to make all later ones again, and then the last hash is another one than the anchor knows. So an old backup in
-the place of the database is noticed too.
+The hash of each entry covers all that is in it and the hash of the one before: an attacker who changes, removes or
+inserts an entry has to make all later ones again, and then the last hash is another one than the anchor knows. So an
+old backup in the place of the database is noticed too.
 
 The anchor is a small file: the number and hash of an entry, and what was spent of each budget by then. It only ever
 goes forward, under a lock of its own, and is replaced as a whole: written under another name, put on the disk, renamed.
-Whoever brings back the database and the anchor together is not noticed: keep the anchor on another disk than backups.
+Restoring old copies of both the database and the anchor is not noticed: keep the anchor apart from backups.
 """
 
 import json
@@ -45,7 +45,7 @@ class EntryKind(StrEnum):
     `created`, `changed`: a budget and its total. `reserved`: a charge. `answered`: the answer of one. `resumed`: a
     person has looked at a ledger that did not fit its anchor. `carried`: what was charged, as the anchor knows, by
     entries that are lost. `identified`: which table a budget is of, whatever it is called. `release`: the MAC of a
-    decision about a release, of an export or of remembered persons. `adopted`: the MACs of all of these, as a person
+    decision about a release, of an export or of remembered people. `adopted`: the MACs of all of these, as a person
     took them after they were changed.
     """
 
@@ -212,7 +212,7 @@ class AnchorFile:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Lock the anchor for one writer; nobody waits here who could keep the store's lock from others."""
+        """Lock the anchor for one writer; no caller that waits here holds the store's lock."""
         try:
             make_folder(self.file.parent)
             number = os.open(f"{self.file}.lock", os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
@@ -285,5 +285,5 @@ def _read(text: str) -> Anchor:
 
 def _budget(item: Mapping[str, Any]) -> LedgerBudget:
     delta = None if item["delta"] is None else Fraction(item["delta"])
-    words = Accounting(item["accounting"]), Adjacency(item["adjacency"])
-    return LedgerBudget(item["data_set"], item["unit"], *words, item["total"], delta)
+    methods = Accounting(item["accounting"]), Adjacency(item["adjacency"])
+    return LedgerBudget(item["data_set"], item["unit"], *methods, item["total"], delta)

@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from store._errors import StoreError, StoreHeld, StoreUnavailable
+from store._errors import StoreError, StoreInUse, StoreUnavailable
 from store._files import NO_LINKS, is_at, is_log_of_daemon, lock_file, lock_of, make_folder, store_file
 
 
@@ -39,7 +39,7 @@ class DaemonLock:
         """Acquire the lock.
 
         Raises:
-            StoreHeld: another process has it. StoreUnavailable: the file cannot be made.
+            StoreInUse: another process has it. StoreUnavailable: the file cannot be made.
         """
         if self._number is not None:
             raise StoreError("this daemon lock is held already; it is taken once")
@@ -110,7 +110,7 @@ def _server_file(url: str) -> Path | None:
     return None if file is None else lock_of(file).with_suffix(".serve")
 
 
-def lock_holder(url: str) -> StoreHeld | None:
+def lock_holder(url: str) -> StoreInUse | None:
     """Return who is the daemon of the SQLite store at a URL, as the lock beside it tells; None without one.
 
     Raises:
@@ -120,7 +120,7 @@ def lock_holder(url: str) -> StoreHeld | None:
     return None if file is None else _holder_of(file)
 
 
-def _holder_of(file: Path) -> StoreHeld | None:
+def _holder_of(file: Path) -> StoreInUse | None:
     try:
         number = os.open(file, os.O_RDONLY | NO_LINKS)
     except OSError:
@@ -128,7 +128,7 @@ def _holder_of(file: Path) -> StoreHeld | None:
     return _holder(file, number)
 
 
-def _holder(file: Path, number: int) -> StoreHeld | None:
+def _holder(file: Path, number: int) -> StoreInUse | None:
     """Return who has the lock, and close the file."""
     try:
         lock_file(number, shared=True)
@@ -183,7 +183,7 @@ def _owner(**more: Any) -> bytes:
     return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), **more}).encode()
 
 
-def _held(file: Path, number: int) -> StoreHeld:
+def _held(file: Path, number: int) -> StoreInUse:
     """Return who has the lock, as far as he has written it down."""
     holder: Any = None
     try:
@@ -196,9 +196,9 @@ def _held(file: Path, number: int) -> StoreHeld:
         case {"pid": int(pid), "host": str(host)}:
             log, address = holder.get("log"), holder.get("address")
             log = None if log is None else tuple(log)
-            return StoreHeld(file, pid=pid, host=host, since=since, log=log, address=address)
+            return StoreInUse(file, pid=pid, host=host, since=since, log=log, address=address)
         case _:  # he has not come to it yet
-            return StoreHeld(file, pid=None, host=None, since=since)
+            return StoreInUse(file, pid=None, host=None, since=since)
 
 
 _KEY: Final = 0x7461_626C  # "tabl", beside the number of a table that each store has of its own

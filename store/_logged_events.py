@@ -103,7 +103,7 @@ class LoggedEventWriter(LoggedEventReader):
 
 
 def _standing() -> Select[Any]:
-    """Return a SELECT of the events that nobody removed."""
+    """Return a SELECT of the events that were not removed."""
     removed = select(_REMOVAL.c.id).where(_REMOVAL.c.removes == _EVENT.c.id).exists()
     is_event = _EVENT.c.kind != LoggedEventKind.REMOVAL  # not by the index of `removes`, which knows no order
     return select(*_LOGGED.columns).where(is_event, ~removed)

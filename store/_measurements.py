@@ -371,8 +371,8 @@ def _add_newest(connection: Connection, queries: Wanted, results: dict[str, list
 
 
 def _last_shown(subquery: Subquery) -> Select[Any]:
-    told = type_coerce(_M.observed, Text).like('%"shown_of":{%')  # canonical JSON has no space after the colon
-    return select(newest(subquery, _M.measured_at < subquery.c.at_us, told)).select_from(subquery)
+    has_shown = type_coerce(_M.observed, Text).like('%"shown_of":{%')  # canonical JSON has no space after the colon
+    return select(newest(subquery, _M.measured_at < subquery.c.at_us, has_shown)).select_from(subquery)
 
 
 _PAST: Final = (_M.check_id, _M.measured_at.label("measured_at"), _M.status, _M.observed)

@@ -45,7 +45,7 @@ class WarningRow(Row, table=True):
 
 
 class TransitionRow(Row, table=True):
-    """A change of an incident, or of a warning, that somebody may have to hear of: the outbox.
+    """A change of an incident, or of a warning, that may lead to notifications: the outbox.
 
     `not_before_at` is 1970 for one that may be decided on at once, so that an index alone gives what is due.
     """
@@ -141,7 +141,7 @@ class DeliveryRow(Row, table=True):
 
 
 class SilenceRow(Row, table=True):
-    """A time in which nobody wants to hear of something."""
+    """A silence: a time without notifications of its scope."""
 
     __tablename__ = "silence"
     __table_args__ = (

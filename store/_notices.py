@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it about telling people: what changed, who was told, what was sent."""
+"""Values of notifications in the store: changes, decisions, deliveries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reop
 
 
 class Changed(StrEnum):
-    """What happened to an incident that somebody may have to hear of."""
+    """Changes of an incident that may lead to notifications."""
 
     OPENED = "opened"
     REOPENED = "reopened"
@@ -25,9 +25,9 @@ class Changed(StrEnum):
 
     @classmethod
     def of(cls, before: Incident | None, change: Change) -> "Changed | None":  # noqa: PLR0911 - one line for each change
-        """Return what a change means for those who may have to hear of it; None where it is nobody's news.
+        """Return the kind of a change in notifications; None where it leads to none.
 
-        To correct how a resolved incident ended is no news.
+        Correcting the resolution of a resolved incident leads to none.
         """
         match change:
             case Opened():
@@ -167,7 +167,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A time in which nobody wants to hear of something. It always ends: at `until`, or when somebody ended it."""
+    """A time without notifications of its scope. It ends at `until`, or when a user ends it."""
 
     id: int
     scope: Scope

@@ -1,6 +1,6 @@
 """Open a store: make it when there is none, look whether it is whole, and bring an older one up to date.
 
-Nothing here deletes or repairs. A file that is damaged, empty, somebody else's or newer is refused by name and left as
+Nothing here deletes or repairs. A file that is damaged, empty, not a store or newer is refused by name and left as
 it is. A new store is made by files of SQL. The newest revision is the last file of `migrations/versions`, so that only
 upgrades import Alembic.
 """
@@ -122,7 +122,7 @@ def open_store(
         StoreCorrupt: the file is damaged, empty or no database.
         StoreForeign: it is the database of something else.
         StoreNewer: a newer Tablewatch wrote it.
-        StoreBusy: somebody else is changing its tables right now.
+        StoreBusy: another process is changing its tables.
     """
     address = address_of(url)
     if address.file is not None and sqlite3.sqlite_version_info < OLDEST_SQLITE:
@@ -173,7 +173,7 @@ def migrate(address: Address, *, to: str, lock_timeout: timedelta) -> None:
 
 
 def _make_file(address: Address, file: Path, lock_timeout: timedelta) -> None:
-    """Make a missing store beside its place and then give it its name, so that nobody ever meets half a store."""
+    """Make a missing store under another name and rename it, so that no process opens an incomplete one."""
     if file.exists():
         return
     try:
@@ -201,7 +201,7 @@ def _check_file(file: Path, *, whole: bool) -> None:
         raise StoreUnavailable(f"{file} cannot be opened for writing; check its permissions, and that of its disk")
     if file.stat().st_size == 0:  # SQLite would take it for a new database, and remove the log beside it
         raise StoreCorrupt(f"{file} is empty and not a store; {BRING_BACK}")
-    with closing(_look_into(file, "ro")) as connection:  # to look at somebody else's database must not change it
+    with closing(_look_into(file, "ro")) as connection:  # it must not change a database that is no store
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if REVISION_TABLE not in tables:
             refuse_foreign(tables, str(file))
@@ -216,7 +216,7 @@ def _check_file(file: Path, *, whole: bool) -> None:
 def _check_pages(file: Path, *, has_log: bool) -> None:
     """Check every page and every row of a store; with a log beside it, which may be another store's, indexes too.
 
-    SQLite looks at constraints only over a connection that could write. Whoever calls has another one open: so nothing
+    SQLite checks constraints only over a connection that could write. The caller has another one open: so nothing
     is moved from the log into the file when this one is closed.
     """
     with closing(_look_into(file, "rw")) as connection:

@@ -81,8 +81,8 @@ class OutboxReader(Repository):
 
     def of_incident(self, incident_id: int, limit: int) -> list[Transition]:
         """Return the newest transitions of an incident, settled or not, newest first."""
-        its = _TRANSITIONS.where(_TRANSITION.c.incident_id == incident_id)
-        return self._ordered(its.order_by(_TRANSITION.c.id.desc()).limit(limit))
+        statement = _TRANSITIONS.where(_TRANSITION.c.incident_id == incident_id)
+        return self._ordered(statement.order_by(_TRANSITION.c.id.desc()).limit(limit))
 
     def of_incidents(self, incident_ids: Iterable[int]) -> Mapping[int, list[Transition]]:
         """Return all transitions of each of these incidents, settled or not, in the order of writing."""
@@ -112,12 +112,12 @@ class OutboxReader(Repository):
         return sorted((LastingIncident(*row) for row in rows), key=attrgetter("incident_id"))
 
     def last_notifications(self, incident_ids: Iterable[int]) -> list[LastNotification]:
-        """Return what each channel was last told about these incidents, by incident and channel."""
+        """Return the last notification of each channel about these incidents, by incident and channel."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         return self._last_notifications(_NOTIFICATIONS.where(_NOTIFIED.c.incident_id.in_(batch)))
 
     def last_notifications_of_open(self) -> list[LastNotification]:
-        """Return what each channel was last told about incidents that last, by incident and channel."""
+        """Return the last notification of each channel about incidents that last, by incident and channel."""
         return self._last_notifications(_NOTIFICATIONS_OF_OPEN)
 
     def _last_notifications(self, statement: Select[Any]) -> list[LastNotification]:
@@ -134,7 +134,7 @@ class OutboxWriter(OutboxReader):
     def settle(self, ids: Iterable[int], at: datetime, decision: Mapping[str, Any]) -> set[int]:
         """Settle transitions with the decision; return the ids of those that still waited.
 
-        Two who decide on one transition do not both get it: what one of them tells is not told twice.
+        Of two processes that decide on one transition only one gets it, so it is notified once.
         """
         return self._set_waiting(ids, {"settled_at": at, "decision": decision})
 

@@ -1,4 +1,4 @@
-"""Chain decisions, exports and remembered persons of releases in the ledger, so that nobody can forge them with SQL.
+"""Chain decisions, exports and remembered people of releases in the ledger, so that SQL alone cannot forge them.
 
 Each fact has an entry in the ledger with a MAC of all that it says, under the key of the store's signatures, which is
 not in the database. A row without its entry, an entry without its row, and a row that says something else are flaws;
@@ -29,7 +29,7 @@ _SIZE: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class RememberedPersons:
-    """The persons of a release, and the subject under which they are stored."""
+    """The people of a release, and the subject under which they are stored."""
 
     subject: str
     release: KnownRelease
@@ -56,7 +56,7 @@ class ReleaseLedger:
         return self._ledger.write(act)
 
     def append(self, tx: WriteTransaction, event: ReleaseEvent, persons: RememberedPersons | None = None) -> int:
-        """Write a fact and its entry, and return its number. `persons`: whom the file of an export holds."""
+        """Write a fact and its entry, and return its number. `persons`: those in the file of an export."""
         number = tx.release_events.add(event)
         key = self._key()
         parts = {"event": number, "mac": _event_mac(event, number, key), **_persons_part(persons, key)}
@@ -64,17 +64,17 @@ class ReleaseLedger:
         return number
 
     def append_persons(self, tx: WriteTransaction, persons: RememberedPersons, *, actor: str, now: datetime) -> None:
-        """Write the entry of persons that are remembered apart from an export."""
+        """Write the entry of people that are remembered apart from an export."""
         parts = {"event": None, **_persons_part(persons, self._key())}
         tx.ledger.append(LedgerFact(EntryKind.RELEASE, to_text(parts), actor, now))
 
     def verify(self) -> Audit:
-        """Verify the whole chain, the anchor, and each fact of a release with the persons that are remembered."""
+        """Verify the whole chain, the anchor, and each fact of a release with the people that are remembered."""
         audit = self._ledger.verify()
         return replace(audit, flaws=[*audit.flaws, *self.flaws(persons=True)])
 
     def flaws(self, tx: ReadTransaction | None = None, *, persons: bool = False) -> Sequence[Flaw]:
-        """Return where facts differ from their entries; with `persons`, also where remembered persons do.
+        """Return where facts differ from their entries; with `persons`, also where remembered people do.
 
         The chain itself is verified by `StoredLedger.verify`.
         """
@@ -86,7 +86,7 @@ class ReleaseLedger:
         return [*results, *chain.person_flaws(tx, self._key)] if persons else results
 
     def person_flaw(self, tx: ReadTransaction, persons: RememberedPersons) -> str | None:
-        """Return how remembered persons differ from their entry, None if they do not."""
+        """Return how remembered people differ from their entry, None if they do not."""
         entry = _Chain.read(tx).persons.get(persons.key)
         return _person_problem(persons.release, entry, self._key())
 
@@ -119,7 +119,7 @@ class ReleaseLedger:
 
 @dataclass
 class _Chain:
-    """The facts by the ledger's entries: the MAC and number of the entry of each, and of remembered persons."""
+    """The facts by the ledger's entries: the MAC and number of the entry of each, and of remembered people."""
 
     events: dict[int, tuple[str, int]] = field(default_factory=dict)
     persons: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class _Chain:
                 if problem is not None:
                     results.append(Flaw(None if entry is None else entry[1], problem))
         for (_, name), (_, number) in left.items():
-            results.append(Flaw(number, f"the persons of '{name}' were removed"))
+            results.append(Flaw(number, f"the people of '{name}' were removed"))
         return results
 
 
@@ -181,9 +181,9 @@ _NAMES: Final = {
 
 def _person_problem(release: KnownRelease, entry: tuple[str, int] | None, key: bytes) -> str | None:
     if entry is None:
-        return f"the persons of '{release.name}' are not in the ledger: they were not written by Tablewatch"
+        return f"the people of '{release.name}' are not in the ledger: they were not written by Tablewatch"
     if entry[0] != _persons_mac(release, key):
-        return f"the persons of '{release.name}' were changed after they were recorded, or the signature key was"
+        return f"the people of '{release.name}' were changed after they were recorded, or the signature key was"
     return None
 
 
@@ -195,8 +195,8 @@ def _persons_part(persons: RememberedPersons | None, key: bytes) -> dict[str, An
 
 
 def _event_mac(event: ReleaseEvent, number: int, key: bytes) -> str:
-    words = [event.release, event.kind.value, event.actor, event.note, to_text(event.body)]
-    text = json.dumps([number, *words, to_us(event.recorded_at)], ensure_ascii=True, separators=(",", ":"))
+    fields = [event.release, event.kind.value, event.actor, event.note, to_text(event.body)]
+    text = json.dumps([number, *fields, to_us(event.recorded_at)], ensure_ascii=True, separators=(",", ":"))
     return blake2b(text.encode("ascii"), key=key, digest_size=_SIZE, person=b"release fact").hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Earlier releases of tables, whom they held and in which class, and what happened to them.
+"""Earlier releases of tables: their people and classes as signatures, and their events.
 
-Persons and classes are signatures: no value of a watched table. Approvals, holds and exports are facts in the order of
+People and classes are signatures: no value of a watched table. Approvals, holds and exports are facts in the order of
 recording, never changed.
 """
 
@@ -204,7 +204,7 @@ class ReleaseEventReader(Repository):
         return _EVENTS.values(self._connection.execute(values))
 
     def comparison(self, release: str) -> StoredComparison | None:
-        """Return how the remedies of a release compared last; None if nobody has compared them."""
+        """Return how the remedies of a release compared last; None if they were never compared."""
         statement = select(*_COMPARISONS.columns).where(_COMPARISON.c.release == release)
         return _COMPARISONS.first(self._connection.execute(statement))
 

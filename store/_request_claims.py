@@ -102,7 +102,7 @@ def _lock_file(file: Path) -> RequestClaim | None:
             ) from None
         if is_at(file, os.fstat(number)):
             return RequestClaim(partial(_unlock_file, file, number))
-        os.close(number)  # whoever held it removed it meanwhile
+        os.close(number)  # its holder removed it meanwhile
 
 
 def _unlock_file(file: Path, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Restore a backup while nobody uses the store; the present store is kept beside it.
+"""Restore a backup while no process uses the store; the present store is kept beside it.
 
 A store that can be read is overwritten by SQLite itself, in one transaction: a crash leaves the old one or the new one.
 One that cannot be read is kept under another name, its log with it, so that the log is never taken for the new store's.
@@ -50,11 +50,11 @@ def restore(
         url: of the store.
         file: the copy; it is not changed.
         now: names the file in which the present store is kept.
-        project: whose store it has to be; None for anyone's.
+        project: the project of the store; None for any.
         lock_timeout: how long to wait for others to let go of the store.
 
     Raises:
-        StoreHeld: a daemon runs. StoreBusy: somebody else has the store open.
+        StoreInUse: a daemon runs. StoreBusy: another process has the store open.
         StoreCorrupt, StoreForeign, StoreNewer: the copy is damaged, no store or another project's, or newer.
         StoreUnavailable: no copy there, no space, no permission.
         StoreError: the copy is the store itself; the store is on PostgreSQL.
@@ -113,10 +113,10 @@ def _put_in_place(store: Path, draft: Path, *, now: datetime, lock_timeout: time
 
 
 def _overwrite(store: Path, draft: Path, *, path: Path, lock_timeout: timedelta) -> Path:
-    """Copy the store to where it is kept, and the draft over it, while nobody else can even look.
+    """Copy the store to where it is kept, and the draft over it, under an exclusive lock.
 
     Raises:
-        StoreBusy: somebody has it open. StoreCorrupt: it cannot be read. StoreForeign: it is no store.
+        StoreBusy: a process has it open. StoreCorrupt: it cannot be read. StoreForeign: it is no store.
     """
     with in_our_words(str(store)), closing(connect(store, "rw", lock_timeout=lock_timeout)) as present:
         take_for_itself(present)

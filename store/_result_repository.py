@@ -220,7 +220,7 @@ class ResultWriter(ResultReader):
     def forget_checks(self, check_ids: Iterable[str]) -> None:
         """Delete the state of checks, or segments, between two runs; their measurements stay.
 
-        A check that is configured again begins anew: nobody knows how its table was in between.
+        A check that is configured again starts without state: how its table was in between is unknown.
         """
         self._connection.execute(
             delete(_STATE).where(_STATE.c.check_id.in_(any_of(self._connection, check_ids, "check_id")))

@@ -218,7 +218,7 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
     ).all()
     batch = any_of(connection, numbers, "run_number")
     measurements = connection.execute(delete(_MEASUREMENT).where(_MEASUREMENT.c.run.in_(batch))).rowcount
-    if measurements:  # segments come and go, and nobody removes them from a configuration
+    if measurements:  # segments come and go, and no configuration lists them
         left = (not_(of_checks(_WATCH.c.check_id)), _WATCH.c.last_run_at < before)
         connection.execute(delete(_WATCH).where(*left))
     return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements

@@ -45,8 +45,8 @@ def segments_of(connection: Connection, check_id: str, at: datetime | None) -> l
     by_then = [] if at is None else [_M.measured_at <= at]
     runs = select(_M.run).where(_M.check_id == check_id, *by_then)
     last_run = runs.order_by(_M.measured_at.desc(), _M.id.desc()).limit(1).scalar_subquery()
-    its = with_run_ids().where(_M.run == last_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
-    return [result_of(row) for row in connection.execute(its.order_by(_M.id))]
+    statement = with_run_ids().where(_M.run == last_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
+    return [result_of(row) for row in connection.execute(statement.order_by(_M.id))]
 
 
 def around(connection: Connection, check_id: str, at: datetime, *, before: int, after: int) -> list[Result]:

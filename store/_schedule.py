@@ -19,7 +19,7 @@ BACKWARDS: Final = timedelta(seconds=2)
 """A clock that goes back by no more than this was only put right; further back is a step."""
 
 QUICK: Final = timedelta(minutes=1)
-"""A table that is done within this, from the moment somebody takes it, does not count as waiting meanwhile."""
+"""A table that is done within this, from the moment it is claimed, does not count as waiting meanwhile."""
 
 _SCHEDULE: Final = ScheduleRow.__table__
 _SLOT: Final = SlotRow.__table__
@@ -88,9 +88,9 @@ class ScheduleReader(Repository):
         return _SCHEDULED.values(self._connection.execute(rows.order_by(_SCHEDULE.c.table_name)))
 
     def lag(self, now: datetime) -> datetime | None:
-        """Return since when the table that waits longest has waited; None when nobody is late.
+        """Return since when the table that waits longest has waited; None when none is late.
 
-        A table that is due waits, and so does one that somebody took more than a minute ago and is not done with.
+        A table that is due waits, and so does one that was claimed more than a minute ago and is not done with.
         """
         due = self.next_due()
         slow = select(func.min(_SLOT.c.started_at)).where(IS_RUNNING, _SLOT.c.started_at <= now - QUICK)

@@ -112,11 +112,13 @@ def _catalogue(connection: Connection, tables: frozenset[str]) -> Schema:
 
 
 def _differences(present: Schema, known: Schema) -> list[str]:
-    words = {
+    by_problem = {
         ADDED: present.keys() - known.keys(),
         "is missing": known.keys() - present.keys(),
         "differs": {key for key in present.keys() & known.keys() if present[key] != known[key]},
     }
-    problems = [f"{kind} {name[:_LONGEST_NAME]} {how}" for how, keys in words.items() for kind, name in sorted(keys)]
+    problems = [
+        f"{kind} {name[:_LONGEST_NAME]} {how}" for how, keys in by_problem.items() for kind, name in sorted(keys)
+    ]
     more = [f"and {len(problems) - _MOST} more"] if len(problems) > _MOST else []
     return problems[:_MOST] + more

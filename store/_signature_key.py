@@ -1,4 +1,4 @@
-"""The key of signatures. It never lies in the store: whoever gets a copy of the store alone can try no value.
+"""The key of signatures. It is never in the store: an attacker with a copy of the store alone cannot guess values.
 
 Of a SQLite store it is a file beside it, made when it is first needed. Daemons that share a PostgreSQL store need the
 same key, so it comes from the configuration.
@@ -71,7 +71,7 @@ def _key_of(text: str, name: str) -> bytes:
 
 
 def _make(file: Path) -> None:
-    """Make a key beside its place and then give it its name, so that nobody ever meets half a key, or two keys."""
+    """Make a key under another name and rename it, so that no process reads a partial key, or another one."""
     draft = make_draft(file)
     try:
         with open(draft, "w", encoding="ascii", opener=_for_the_owner) as writing:

@@ -37,7 +37,7 @@ class SlotReader(Repository):
         return _SLOTS.values(rows)
 
     def running(self) -> list[Slot]:
-        """Return the slots that somebody holds, or held when he died; by table."""
+        """Return the slots that are held, or were by a process that died; by table."""
         rows = self._connection.execute(select(*_SLOTS.columns).where(IS_RUNNING).order_by(_SLOT.c.table_name))
         return _SLOTS.values(rows)
 
@@ -62,7 +62,7 @@ class SlotWriter(SlotReader):
     ) -> list[Lease]:
         """Claim what is due: move each table on to its next slot, start the slot to run, save what is left out.
 
-        A claim counts only if its table is in the schedule as it was seen and, when a slot is to run, nobody runs
+        A claim counts only if its table is in the schedule as it was seen and, when a slot is to run, no process runs
         another one of it; else nothing of it is written. A slot that ran before in this epoch is not run again. Gives
         the slots to run, in the order of the claims.
 
@@ -92,7 +92,7 @@ class SlotWriter(SlotReader):
         """Claim slots whose lease has expired, the longest expired first; each under a new attempt.
 
         A lease has an end from its first moment on, so that one that was never renewed ends too. `anyone` takes those
-        of every other holder as well: for a daemon that knows that there is no other one. `among`: only these tables'.
+        of every other holder as well: for a daemon that knows it is the only one. `among`: only these tables'.
         """
         is_over = _SLOT.c.lease_until_at <= now
         left = select(_SLOT.c.id).where(IS_RUNNING, or_(is_over, _SLOT.c.holder != holder) if anyone else is_over)
@@ -110,7 +110,7 @@ class SlotWriter(SlotReader):
         return self._set_held(leases, {"heartbeat_at": now, "lease_until_at": lease_until})
 
     def give_up_leases(self, leases: Iterable[Lease], now: datetime) -> set[int]:
-        """End leases now, so that anyone may take the slots over at once; gives the ids of those that were held."""
+        """End leases now, so that any process may take the slots over at once; return the ids that were held."""
         return self._set_held(leases, {"lease_until_at": now})
 
     def finish(

@@ -102,8 +102,8 @@ def _read(result: CursorResult[Any]) -> Spans:
 def _block(rows: Sequence[Sequence[Any]], names: Mapping[str | None, int]) -> Ints:
     """Return rows as columns of whole numbers; the words in the first four become their places among the names."""
     columns = list(zip(*rows, strict=True))
-    words = [list(map(names.__getitem__, column)) for column in columns[:_WORDS]]
-    return np.array(words + columns[_WORDS:], dtype=np.int64)
+    text_columns = [list(map(names.__getitem__, column)) for column in columns[:_WORDS]]
+    return np.array(text_columns + columns[_WORDS:], dtype=np.int64)
 
 
 def _packed() -> ColumnElement[int]:
@@ -127,7 +127,7 @@ def _number(numbers: Mapping[StrEnum, int], column: Column[Any]) -> Case[int]:
 def _columns() -> Select[Any]:
     certain = (type_coerce(time, WHOLE) for time in (_E.occurred_at, _E.earliest_at, _E.latest_at, _E.detected_at))
     perhaps = (type_coerce(time, WHOLE) for time in (_E.resolved_at, _E.acknowledged_at))
-    words = (_I.c.table_name, _I.c.check_id, type_coerce(_ROOT.c.table_name, Line()), _I.c.cause)
+    text_columns = (_I.c.table_name, _I.c.check_id, type_coerce(_ROOT.c.table_name, Line()), _I.c.cause)
     numbers = (
         _E.incident_id,
         _packed(),
@@ -135,7 +135,7 @@ def _columns() -> Select[Any]:
         *(func.coalesce(time, literal(OPEN_END, WHOLE)) for time in perhaps),
     )
     return (
-        select(*words, *numbers)
+        select(*text_columns, *numbers)
         .join_from(EpisodeRow.__table__, _I, _I.c.id == _E.incident_id)
         .join(_ROOT, _ROOT.c.id == _I.c.root, isouter=True)
     )

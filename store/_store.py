@@ -206,7 +206,7 @@ class Store:
             if pages != moved:
                 return
             (lock_timeout,) = cursor.execute("PRAGMA busy_timeout").fetchone()
-            cursor.execute(f"PRAGMA busy_timeout = {_WAIT_FOR_READERS_MS}")  # nobody else writes meanwhile
+            cursor.execute(f"PRAGMA busy_timeout = {_WAIT_FOR_READERS_MS}")  # no other process writes meanwhile
             try:
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
@@ -351,7 +351,7 @@ class Store:
             self.stop_leading()
 
     def claim_request(self, request_id: str, *, lock_timeout: timedelta) -> RequestClaim | None:
-        """Claim a request for a noisy answer; None if somebody else holds its claim for longer than `lock_timeout`.
+        """Claim a request for a noisy answer; None if another process holds its claim for longer than `lock_timeout`.
 
         Raises:
             StoreUnavailable: the lock cannot be made, or the server cannot be reached.
@@ -398,8 +398,8 @@ def _last_stored(connection: Connection) -> _Last:
 
 
 def _event_checksum(connection: Connection, *, event: int) -> str | None:
-    found = connection.scalar(text("SELECT checksum FROM incident_event WHERE id = :event"), {"event": event})
-    return None if found is None else str(found)
+    checksum = connection.scalar(text("SELECT checksum FROM incident_event WHERE id = :event"), {"event": event})
+    return None if checksum is None else str(checksum)
 
 
 def _patiently(begin: Callable[[], Transaction], name: str) -> Transaction:

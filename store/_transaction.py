@@ -83,7 +83,7 @@ class ReadTransaction(Repository):
     """Daemons and quarantined checks."""
 
     outbox: OutboxReader = _repository("_outbox.OutboxReader")
-    """Changes of incidents that wait for a decision, and what channels were told."""
+    """Changes of incidents that wait for a decision, and notifications of channels."""
 
     warnings: WarningReader = _repository("_outbox.WarningReader")
     """Warnings of checks that open no incident."""
@@ -104,7 +104,7 @@ class ReadTransaction(Repository):
     """Class counts that are carried from run to run."""
 
     releases: ReleaseReader = _repository("_releases.ReleaseReader")
-    """Earlier releases, as signatures of persons and classes."""
+    """Earlier releases, as signatures of people and classes."""
 
     release_events: ReleaseEventReader = _repository("_releases.ReleaseEventReader")
     """Decisions about releases, and exports."""

@@ -158,7 +158,7 @@ class Counts:
 
 
 class ReleaseEventKind(StrEnum):
-    """What happened to a release: somebody approved it, somebody or something held it, a file was given out."""
+    """Events of a release: approved by a user, held by a user or a check, exported to a file."""
 
     APPROVED = "approved"
     HELD = "held"

@@ -13,7 +13,7 @@ class SkipReason(StrEnum):
     """Why slots were not run."""
 
     LATE = "late"
-    """Nobody was there to run them: the daemon was down, the machine asleep, or its clock set forward."""
+    """No process could run them: the daemon was down, the machine asleep, or its clock set forward."""
     OVERRUN = "overrun"
     """The run before them took longer than the period."""
     LIMIT = "daily-limit"
@@ -76,7 +76,7 @@ class SlotDecision:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A slot that was claimed. Whoever holds it shows `attempt`: after a later attempt began, it holds no more."""
+    """A claimed slot. It is valid for its `attempt`: after a later attempt began, no longer."""
 
     id: int
     table: str

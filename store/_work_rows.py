@@ -78,7 +78,8 @@ class ClockRow(Row, table=True):
     """The latest time that was seen, how often the clock went back behind it, and the time that is trusted: one row.
 
     `trusted_at` is what `_retention` lets processes record, at `uptime_us` after the start `boot` of a machine where
-    that is known; `confirmed_at` what a person confirmed last; `noted_at` when it was told last that data waits for it.
+    that is known; `confirmed_at` what a person confirmed last; `noted_at` when the last message said that data waits
+    for it.
     """
 
     __tablename__ = "clock"

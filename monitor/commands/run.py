@@ -48,7 +48,7 @@ def run(
     from monitor.daemon.journal import keep_journal
     from monitor.daemon.metrics import MetricsAddressRefused
     from monitor.daemon.web_process import WebProcess, web_command
-    from store import StoreError, StoreHeld, daemon_lock
+    from store import StoreError, StoreInUse, daemon_lock
 
     _check_system()
     if once and serve:
@@ -71,7 +71,7 @@ def run(
                 return
             counted = daemon.run_once()
             statistics = daemon.statistics
-    except StoreHeld as error:
+    except StoreInUse as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("daemon.held", str(error))) from None
     except StoreError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None

@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from checks import format_duration
 from monitor.summaries.shapes import Moment, Shape
-from store import DaemonRecord, Quarantine, ReadTransaction, Scheduled, StoreHeld
+from store import DaemonRecord, Quarantine, ReadTransaction, Scheduled, StoreInUse
 
 SILENT: Final = timedelta(minutes=1)
 """A daemon gives a sign of life every 10 s; after this time without one it is not counted on."""
@@ -27,13 +27,13 @@ class DaemonStates:
     daemons: Sequence[DaemonRecord]
     waits_since: datetime | None
     quarantines: Sequence[Quarantine]
-    holder: StoreHeld | None = None
+    holder: StoreInUse | None = None
     """Who holds the lock of the store, where it is a SQLite file."""
     delayed: Sequence[Scheduled] = ()
     """The tables that the daily limit of their source delays."""
 
     @classmethod
-    def of(cls, tx: ReadTransaction, now: datetime, holder: StoreHeld | None) -> "DaemonStates":
+    def of(cls, tx: ReadTransaction, now: datetime, holder: StoreInUse | None) -> "DaemonStates":
         """Read the store; daemons that ended more than an hour ago, stopped or killed, are left out.
 
         If no other is left, the one with the last heartbeat stays. `holder`: the result of `lock_holder`.

@@ -22,7 +22,7 @@ from store import (
     StoreCorrupt,
     StoreError,
     StoreForeign,
-    StoreHeld,
+    StoreInUse,
     StoreNewer,
     StoreUnavailable,
     _backup,
@@ -361,7 +361,7 @@ def test_a_store_with_other_pages_gets_its_rows_back(used: Path, copy: Path, pag
 def test_nothing_comes_back_while_somebody_uses_the_store(used: Path, copy: Path) -> None:
     """A running daemon, and anybody else who has the store open, is not pulled away from under."""
     backup(_url(used), copy)
-    with daemon_lock(_url(used)), pytest.raises(StoreHeld):
+    with daemon_lock(_url(used)), pytest.raises(StoreInUse):
         restore(_url(used), copy, now=AT)
     with open_store(_url(used)) as store:
         with store.reading() as tx:

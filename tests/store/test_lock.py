@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from store import DaemonLock, StoreError, StoreHeld, StoreUnavailable, daemon_lock, lock_holder, open_store
+from store import DaemonLock, StoreError, StoreInUse, StoreUnavailable, daemon_lock, lock_holder, open_store
 from tests.store.processes import start
 
 
@@ -23,7 +23,7 @@ def test_a_second_daemon_is_told_of_the_first(file: Path) -> None:
     before = datetime.now(UTC)
     with (
         daemon_lock(url) as held,
-        pytest.raises(StoreHeld, match=f"{file} is in use by .* {os.getpid()} .* stop") as told,
+        pytest.raises(StoreInUse, match=f"{file} is in use by .* {os.getpid()} .* stop") as told,
     ):
         daemon_lock(url).__enter__()
     assert held.file == _lock_file(file)
@@ -39,7 +39,7 @@ def test_a_killed_daemon_leaves_no_lock(file: Path) -> None:
     first = start("holder", "lock", url)
     assert first.stdout is not None
     assert first.stdout.readline() == "held\n"
-    with pytest.raises(StoreHeld) as told:
+    with pytest.raises(StoreInUse) as told:
         daemon_lock(url).__enter__()
     assert told.value.pid == first.pid
     first.kill()
@@ -62,7 +62,7 @@ def test_two_names_of_a_store_have_one_lock(file: Path, tmp_path: Path) -> None:
     """A link to a store is no way around its lock."""
     open_store(f"sqlite:///{file}").close()
     (tmp_path / "other.db").symlink_to(file)
-    with daemon_lock(f"sqlite:///{file}"), pytest.raises(StoreHeld):
+    with daemon_lock(f"sqlite:///{file}"), pytest.raises(StoreInUse):
         daemon_lock(f"sqlite:///{tmp_path / 'other.db'}").__enter__()
 
 
@@ -80,7 +80,7 @@ def test_a_holder_that_has_not_said_who_he_is(file: Path, text: str) -> None:
     place.write_text(text)
     with place.open() as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(StoreHeld, match="another process") as told:
+        with pytest.raises(StoreInUse, match="another process") as told:
             daemon_lock(f"sqlite:///{file}").__enter__()
     assert told.value.pid is None
 

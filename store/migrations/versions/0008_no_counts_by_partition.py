@@ -1,4 +1,4 @@
-"""Delete class counts that were kept by partition, a mode that is gone; checks that kept them count anew."""
+"""Delete class counts that were kept by partition, a mode that is gone; their checks count again."""
 
 import sqlalchemy as sa
 from alembic import op

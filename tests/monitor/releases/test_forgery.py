@@ -137,7 +137,7 @@ def test_forged_persons_stop_exports_and_are_diagnosed(desk: Desk, forgery: str)
     """Whom an earlier export held decides what the next one exposes: it is what was recorded, or nothing leaves."""
     desk.approve()
     _sql(desk, PERSONS[forgery])
-    with pytest.raises(Stop, match=r"cannot be trusted: the persons of 'extract .*' were changed"):
+    with pytest.raises(Stop, match=r"cannot be trusted: the people of 'extract .*' were changed"):
         desk.export("second.parquet")
     assert "second.parquet" not in desk.files()
     assert any("were changed after they were recorded" in text for text in _problems(desk))

@@ -4,7 +4,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 from monitor.summaries.daemons import DaemonState, DaemonStates
-from store import DaemonRecord, Quarantine, Scheduled, StoreHeld
+from store import DaemonRecord, Quarantine, Scheduled, StoreInUse
 from tests.monitor.shop import NOW
 
 
@@ -38,10 +38,10 @@ def test_a_daemon_that_was_killed_is_silent_and_one_that_stopped_says_so():
 
 def test_a_daemon_that_holds_the_store_and_gives_no_sign_is_not_called_none(tmp_path):
     """Whoever starts a second one would be rejected, so that is not what is said."""
-    holder = StoreHeld(tmp_path / "a.db.lock", pid=7, host="vm", since=NOW)
+    holder = StoreInUse(tmp_path / "a.db.lock", pid=7, host="vm", since=NOW)
     said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), holder=holder)
     assert said[-1] == "process 7 on vm holds the daemon lock of the store but sends no heartbeat; see its log"
-    unsaid = StoreHeld(tmp_path / "a.db.lock", pid=None, host=None, since=NOW)
+    unsaid = StoreInUse(tmp_path / "a.db.lock", pid=None, host=None, since=NOW)
     assert _said(holder=unsaid)[-1].startswith("a process holds the daemon lock")
 
 
