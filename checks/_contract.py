@@ -136,7 +136,7 @@ class MainNumber:
     """The number that stands for a check in histories: its key among what is observed, and its unit (`s` or none).
 
     `low`, `high`: the parameters that limit the number itself. `again`: how a stored number is judged by other limits:
-    as a `share` of the rows, by `max_ratio`, or as a `number`, by its limits; None where that cannot be told.
+    as a `share` of the rows, by `max_ratio`, or as a `number`, by its limits; None where it cannot be.
     """
 
     key: str
@@ -289,12 +289,12 @@ class CheckParameters(BaseModel):
     def violations(self, context: Context) -> ir.Table | str | None:
         """Return the rows or keys that break the check, or a SELECT of them; None where it is of the whole table.
 
-        They are data: shown to whoever asks, never stored.
+        They are data: shown on request, never stored.
         """
         return None
 
     def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
-        """Return what is to be measured besides, now that these numbers are known, or what `judge` gets to see."""
+        """Return further questions that follow from these numbers, or the measurement for `judge`."""
         del context
         return measurement
 
@@ -417,7 +417,7 @@ class Check(Protocol):
         """
 
     def follow_up(self, context: Context, measurement: Measurement) -> Wants | Measurement:
-        """Return what is to be measured besides, now that these numbers are known, or what `judge` gets to see. Pure.
+        """Return further questions that follow from these numbers, or the measurement for `judge`. Pure.
 
         Called only where `looks_again` is true, by the process that measures, until it gives a measurement. What was
         measured is under its name in the next one. Text that came back ends here: the measurement it gives holds none.

@@ -245,7 +245,7 @@ def zoned_column(context: Context, name: str, timezone: str | None = None) -> Ti
     """Return a column of moments whose every clock has a zone.
 
     Raises:
-        Misconfigured: as `time_column`, or the column is naive and nobody declared a zone.
+        Misconfigured: as `time_column`, or the column is naive and has no declared zone.
     """
     times = time_column(context, name, timezone)
     zoned = [clock for clock in times.clocks if clock.reading == "utc" or clock.zone is not None]

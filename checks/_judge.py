@@ -151,7 +151,7 @@ def judge_violations(
     counted_as: str = "violations",
     since: object = None,
 ) -> Outcome:
-    """Fail when more than a share of the rows is bad; unknown when values of which nobody can tell decide it.
+    """Fail when more than a share of the rows is bad; unknown when undecidable values would decide it.
 
     `say` is the sentence for failing; it gets the values `rows`, `bad` and `ratio` beside its own. `bad`: the number of
     bad rows, by default what was measured as `violations`. `counted_as` is the key of that number in `observed`.

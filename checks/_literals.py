@@ -100,7 +100,7 @@ def _check_hugeint(what: str, kind: dt.DataType, dialect: str) -> None:
 
 
 def uncertain(column: ir.Column, limits: Sequence[object], dialect: str) -> ir.BooleanValue | None:
-    """Return which values cannot be told from one of some limits; None where all can be.
+    """Return which values cannot be distinguished from one of some limits; None where all can be.
 
     On SQLite, a decimal of more than 15 digits is kept as the REAL nearest to it, and so are its neighbours. Where that
     REAL is a whole number, SQLite keeps it as an INTEGER.

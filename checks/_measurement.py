@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The IANA zones of naive time columns: one for the whole source, others by column. None: nobody declared one.
+    """The IANA zones of naive time columns: one for the whole source, others by column. None: not declared.
 
     `calendar` is the zone in which people mean days and clock times, unless they say otherwise: the project's.
     """
@@ -39,11 +39,11 @@ class ColumnClass(StrEnum):
     """What a column says of the person a row is about."""
 
     DIRECT_IDENTIFIER = "direct-identifier"
-    """It names the person: a name, an address, a number that somebody can look up."""
+    """It names the person: a name, an address, a number in a directory."""
     QUASI_IDENTIFIER = "quasi-identifier"
     """With others of its kind it may single a person out: a date of birth, a postcode, a sex."""
     SENSITIVE = "sensitive"
-    """What nobody should learn about a person: a diagnosis, an income."""
+    """What must not become known about a person: a diagnosis, an income."""
     OTHER = "other"
     """None of these."""
 
@@ -155,7 +155,7 @@ class Measurement:
     wanted. `frame_result`: what the Great Expectations worker found, when a frame was wanted. `kept`: signatures and
     counts for the store, which has put the tables they lead to in their place when `judge` sees it. `zones` and
     `loaded_at`: as in `Context`. `family`: how many numbers of the table are judged by learned limits, which keep their
-    promise together. `k`: the fewest people of whom a value is shown; 0 where none is of people. `sample`: how the rows
+    promise together. `k`: a value is shown from this many people on; 0 where none is of people. `sample`: how the rows
     were drawn of which `values` are; None where they are of all rows. A SUM over no rows is None: look at the row count
     first.
     """
@@ -182,7 +182,7 @@ class PastMeasurement:
     """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any.
 
     `in_span`: it is one of the asked span. `expected`: it lies in an incident of the check that a person resolved as
-    `expected`. `unanswered`: it lies in one of which no person told what it was, or fails and
+    `expected`. `unanswered`: it lies in one that no person judged, or fails and
     may open one. `looks`: how many looks it stands for.
     """
 

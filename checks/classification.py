@@ -1,4 +1,4 @@
-"""Every column is classified: nobody gives away a column that nobody looked at."""
+"""Every column is classified: none is released without a decision."""
 
 from collections.abc import Sequence
 from dataclasses import replace

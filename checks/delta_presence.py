@@ -1,4 +1,4 @@
-"""Nobody can tell who of a population is in the table."""
+"""Presence of members of a population in the table cannot be inferred."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -40,9 +40,9 @@ _HIDDEN: Final = Message(
 
 
 class DeltaPresence(CheckParameters):
-    """For everybody in the population, the probability of being in the table lies between two limits."""
+    """For each member of the population, the probability of being in the table lies between two limits."""
 
-    summary: ClassVar[str] = "Presence in the table cannot be inferred for persons of a population (delta-presence)."
+    summary: ClassVar[str] = "Presence in the table cannot be inferred for people of a population (delta-presence)."
     main_number: ClassVar[MainNumber | None] = MainNumber("delta_max")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"min", "max"})
     kind: ClassVar[Kind] = Kind.DISCLOSURE
@@ -80,7 +80,7 @@ class DeltaPresence(CheckParameters):
         return Wants({"rows": context.rows}, classes={"presence": ClassQuestion(names, population.presence)})
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
-        """Fail when somebody is in, or absent, with more certainty than allowed."""
+        """Fail when presence or absence of a member is more certain than allowed."""
         result = measurement.tables["presence"][0]
         observed: dict[str, Json] = {"rows": measurement.number("rows")}
         observed |= {key: int(result[key] or 0) for key in ("population_rows", "classes", "population_classes")}

@@ -290,7 +290,7 @@ def _merged(measurement: Measurement) -> Mapping[str, Mapping[str, str]] | None:
 
 
 def _damage(measurement: Measurement, k_anonymity: KAnonymity) -> Mapping[str, int]:
-    """Return, per quasi-identifier, how many records would be in large enough groups if nobody knew it."""
+    """Return, per quasi-identifier, how many records would be in large enough groups without it."""
     return {
         name.removeprefix(_WITHOUT): k_anonymity.records_below_k
         - sum(

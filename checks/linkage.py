@@ -1,4 +1,4 @@
-"""Records cannot be found by someone who holds another table."""
+"""Records cannot be linked by an attacker who holds another table."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _ROWS: Final = Message(
     counted="unique",
 )
 _PERSONS: Final = Message(
-    "{unique:count} of {asked:count} persons of {table} match exactly one person ({share:ratio})",
-    one="{unique:count} of {asked:count} persons of {table} matches exactly one person ({share:ratio})",
+    "{unique:count} of {asked:count} people of {table} match exactly one person ({share:ratio})",
+    one="{unique:count} of {asked:count} people of {table} matches exactly one person ({share:ratio})",
     counted="unique",
 )
 

@@ -60,7 +60,7 @@ class NotNull(TakesSample, LearnsLimits):
         return context.rows_of(any_null(context, self.columns))
 
     def _nan(self, context: Context) -> dict[str, Any]:
-        """Count NaN, which is a value: people who take it for a missing one are told."""
+        """Count NaN, which is a value: the outcome names it, as it may be taken for a missing one."""
         conditions = {name: is_nan(context.column(name), context.dialect) for name in self.columns}
         return {f"nan_{name}": context.count(bad) for name, bad in conditions.items() if bad is not None}
 

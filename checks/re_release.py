@@ -1,4 +1,4 @@
-"""Nobody is exposed by this table together with an earlier release of it."""
+"""This table together with an earlier release of it exposes no person."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -34,7 +34,7 @@ _HIDDEN: Final = Message(
     "with each of {releases:count} earlier releases, every person shares a group with at least {others:count} others"
 )
 _EXPOSED: Final = Message(
-    "{bad:count} persons are in groups smaller than {k} when this table is combined with release {name}",
+    "{bad:count} people are in groups smaller than {k} when this table is combined with release {name}",
     one="{bad:count} person is in a group smaller than {k} when this table is combined with release {name}",
     counted="bad",
 )
@@ -42,14 +42,14 @@ _NONE: Final = Message(
     "no earlier release of this table is recorded; record one with 'tablewatch privacy risk remember TABLE --as NAME'"
 )
 _OTHERWISE: Final = Message(
-    "release {name} cannot be compared: its persons were identified by other columns or with another signature key"
+    "release {name} cannot be compared: its people were identified by other columns or with another signature key"
 )
 _STRANGERS: Final = Message(
     "no person of this table is in an earlier release, so nothing was compared; the person columns must be written as "
     "they were then"
 )
 _LEFT_OVER: Final = Message(
-    "{bad:count} persons are in groups smaller than {k} of those who are in only one of this table and release {name}",
+    "{bad:count} people are in groups smaller than {k} of those who are in only one of this table and release {name}",
     one="{bad:count} person is in a group smaller than {k} of those who are in only one of this table and release "
     "{name}",
     counted="bad",
@@ -61,7 +61,7 @@ _VALUES_LEFT: Final = Message(
     "the difference of this table and release {name} has groups whose values of {column} break a limit: {bad:count}"
 )
 _BY_ALL: Final = Message(
-    "{bad:count} persons are in groups smaller than {k} when this table is combined with all earlier releases",
+    "{bad:count} people are in groups smaller than {k} when this table is combined with all earlier releases",
     one="{bad:count} person is in a group smaller than {k} when this table is combined with all earlier releases",
     counted="bad",
 )
@@ -97,7 +97,7 @@ class ReReleaseCheck(CheckParameters):
     type: Literal["re_release"] = "re_release"
     person: ColumnNames = Field(description="Person key columns, the same in every release.")
     quasi_identifiers: QuasiIdentifiers = ()
-    k: Annotated[int, Ge(2)] = Field(description="Minimum group size in persons.")
+    k: Annotated[int, Ge(2)] = Field(description="Minimum group size in people.")
     sensitive: SensitiveColumns = ()
     l: Annotated[int | float, Gt(1)] | None = Field(
         None, description="Minimum distinct sensitive values of a group, also of the difference to each release."
@@ -135,7 +135,7 @@ class ReReleaseCheck(CheckParameters):
         return {"releases": compared(rows, releases), **disclosures}
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
-        """Fail when somebody is exposed by any earlier release; what cannot be compared is unknown."""
+        """Fail when any earlier release exposes a person; what cannot be compared is unknown."""
         results = _by_release(measurement.tables.get("releases", ()))
         disclosures = measurement.tables.get(_disclosures_key(self.k, self.l, self.t), ())
         rows, unnamed = measurement.number("rows"), measurement.number("unnamed")
@@ -165,7 +165,7 @@ class ReReleaseCheck(CheckParameters):
     def _exposed(
         self, results: Mapping[str, dict[int | None, int]], disclosures: Sequence[Mapping[str, Any]]
     ) -> Message | None:
-        """Return whom an earlier release exposes, or all do; the worst of common groups first."""
+        """Return the people that an earlier release exposes, or all do; the worst of common groups first."""
         worst = max(results, key=lambda name: _below(results[name], self.k), default=None)
         if worst is not None and _below(results[worst], self.k):
             return _EXPOSED.given(bad=_below(results[worst], self.k), k=self.k, name=worst)
@@ -183,7 +183,7 @@ def _disclosures_key(k: int, l: float | None, t: float | None) -> str:
 
 
 def _by_release(rows: Sequence[Any]) -> dict[str, dict[int | None, int]]:
-    """Return, per release, how many persons are in groups of which size."""
+    """Return, per release, how many people are in groups of which size."""
     results: dict[str, dict[int | None, int]] = {}
     for row in rows:
         results.setdefault(str(row[NAME]), {})[row[SIZE]] = int(row[PERSONS])

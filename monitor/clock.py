@@ -1,4 +1,4 @@
-"""The one place that makes time; everybody else is given it."""
+"""The only module that reads the clock; all others get `now` as an argument."""
 
 import time
 from contextlib import suppress

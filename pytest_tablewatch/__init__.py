@@ -1,6 +1,6 @@
 """The pytest plugin: fixtures that check tables. It imports nothing of Tablewatch until a fixture is used.
 
-It is a package of its own so that a file `tablewatch.py` in somebody's folder cannot keep pytest from starting.
+It is a package of its own so that a file `tablewatch.py` in the user's folder cannot keep pytest from starting.
 """
 
 from collections.abc import Callable

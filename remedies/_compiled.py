@@ -78,7 +78,7 @@ def kept(kernel: Kernel, **options: Any) -> Kernel:
 def is_kept(kernel: Callable[..., object]) -> bool:
     """Check whether an earlier process compiled a kernel, and kept the machine code.
 
-    False where that cannot be told.
+    False where that is unknown.
     """
     try:
         index = kernel._cache._cache_file._load_index  # type: ignore[attr-defined] # noqa: SLF001 - numba has no public way; tested

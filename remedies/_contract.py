@@ -35,11 +35,11 @@ class RowOrder(StrEnum):
 
 
 class StopRequest(Exception):
-    """Whoever is told of progress may raise it: a search that takes a budget then ends as if that were used up."""
+    """A progress callback may raise it: a search with a budget then ends as if that were used up."""
 
 
 Progress: TypeAlias = Callable[[float], None]
-"""Is told from time to time which share of the work is done, 0 to 1, never falling."""
+"""Called from time to time with the share of the work that is done, 0 to 1, never falling."""
 
 
 @dataclass(frozen=True, slots=True)

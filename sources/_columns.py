@@ -1,4 +1,4 @@
-"""Return an answer column by column, for whoever works on arrays: distinct values, and where they stand.
+"""Return an answer column by column, as arrays: distinct values, and their codes by row.
 
 Numpy is imported when an answer is taken apart, so that `import sources` stays cheap.
 """

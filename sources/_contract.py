@@ -182,7 +182,7 @@ class Source(Protocol):
         """
 
     def columns(self, sql: str) -> Columns:
-        """Run one SELECT and give its rows column by column, many at a time: as `pieces`, for whoever works on arrays.
+        """Run one SELECT and yield its rows as `pieces` does, but column by column.
 
         Raises:
             As `pieces`.

@@ -1,7 +1,7 @@
 """Find the columns of CSV files of which DuckDB would change values in silence.
 
 Whole numbers beyond 64 bits are floating point to it, in which neighbours are one number: keys would seem to occur
-twice, and persons to be alike. They are read as decimals, or as texts where no decimal holds their digits. Codes that
+twice, and people to be alike. They are read as decimals, or as texts where no decimal holds their digits. Codes that
 look like numbers, such as 0x10 and 1e3, would be alike too, and are read as texts. Times of which only some have an
 offset are times of UTC to it. They are read as texts, which checks do not take for times.
 """

@@ -21,7 +21,7 @@ _report_stuck: ContextVar[Callable[[timedelta], None] | None] = ContextVar("repo
 def reporting_stuck(report: Callable[[timedelta], None]) -> Iterator[None]:
     """Call `report` with the limit, from another thread, once a statement begun in this block cannot be stopped.
 
-    Nobody can end such a statement but by ending its process; or its thread is left alone with it.
+    Only the end of its process ends such a statement; else its thread stays with it.
     """
     token = _report_stuck.set(report)
     try:
@@ -32,7 +32,7 @@ def reporting_stuck(report: Callable[[timedelta], None]) -> Iterator[None]:
 
 @dataclass(eq=False, slots=True)
 class Deadline:
-    """A piece of work that is told to stop when its time is up; `passed` says that it was."""
+    """A piece of work that is stopped when its time is up; `passed`: it was."""
 
     ends_at: float
     passed: bool
@@ -42,7 +42,7 @@ class Deadline:
 class Deadlines:
     """Watches what one connection works on, each piece of work for the same time, in one thread until it is closed.
 
-    Work is told to stop again until it ends: an engine that still plans, or is between two statements, has nothing to
+    The stop is repeated until the work ends: an engine that still plans, or is between two statements, has nothing to
     stop yet. The thread sleeps until the first deadline it knows of; work that begins meanwhile ends later, and does
     not wake it: a small table is read in less time than a thread takes to start.
     """
@@ -70,7 +70,7 @@ class Deadlines:
 
     @contextmanager
     def work(self) -> Iterator[Deadline]:
-        """Watch a block of work; nothing is told to stop after it."""
+        """Watch a block of work; nothing is stopped after it."""
         deadline = Deadline(time.monotonic() + self._after.total_seconds(), passed=False, report=_report_stuck.get())
         with self._changed:
             self._active.add(deadline)
@@ -82,7 +82,7 @@ class Deadlines:
         try:
             yield deadline
         finally:
-            with self._changed:  # not while it is told to stop
+            with self._changed:  # not while it is being stopped
                 self._active.discard(deadline)
 
     def _run(self) -> None:

@@ -82,7 +82,7 @@ class DuckdbSource(EngineSource):
         """Open a database that may read `paths` and what is in `folder`, and nothing else.
 
         A `database` is attached to one in memory of our own: DuckDB opens a file once per process, with one set of
-        settings for all, and after the lock below nobody could open it a second time.
+        settings for all, and after the lock below it could not be opened a second time.
 
         Raises:
             duckdb.Error: it cannot be opened so.

@@ -12,7 +12,7 @@ fact that stays true when the source is written in other words:
                 views, materialised views and partitions have the marks of the tables behind them
     others      the normalised URL and the relation, without account, options and default port
 
-A table that shares only some files with another one is the same table: it holds records of the same persons. Not found:
+A table that shares only some files with another one is the same table: it holds records of the same people. Not found:
 a copy whose content differs, a foreign table, a view of another engine, one server under two addresses (except
 PostgreSQL, which says which one it is).
 """
@@ -246,7 +246,7 @@ def _of_postgresql(spec: SourceSpec, relation: str) -> Iterator[str]:
         try:
             (cluster,) = source.fetch(_CLUSTER)
             server = str(cluster["cluster"])
-        except SourceError:  # not everybody may ask; then the address says it
+        except SourceError:  # not every user may ask; then the address says it
             server = repr(_address(spec.url or ""))
         yield from (_mark("postgresql", server, database["oid"], oid) for oid in behind)
 

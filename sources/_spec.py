@@ -18,11 +18,12 @@ class CsvOptions:
     """How CSV files are written, where DuckDB's detection is not enough.
 
     `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
-    `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too.
-    `encoding`: of files without a byte order mark, UTF-8 by default. `quote`, `escape`: of cells, `"` and a doubled
-    quote by default. `skip_lines`: lines before the header. `date_format`, `timestamp_format`: as for strptime; without
-    them only dates that begin with the year are dates. `strict`: whether a row of another length than the first makes
-    the file unreadable; else a column `ragged` marks such rows, of which cells that lack are NULL and more are cut.
+    `null_values`: further texts that stand for NULL, beside the empty one. `quoted_nulls`: whether they do in quotes
+    too. `encoding`: of files without a byte order mark, UTF-8 by default. `quote`, `escape`: of cells, `"` and a
+    doubled quote by default. `skip_lines`: lines before the header. `date_format`, `timestamp_format`: as for strptime;
+    without them only dates that begin with the year are dates. `strict`: whether a row of another length than the first
+    makes the file unreadable; else a column `ragged` marks such rows, of which cells that lack are NULL and more are
+    cut.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)

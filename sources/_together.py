@@ -1,9 +1,9 @@
 """Read files as one table where none of them may decide how the others are read.
 
 What a writer found in one file decides the types of its columns there, and whether a column is there at all. DuckDB
-would look for types that hold all files, and fails, or gives up digits, where there are none. Files are therefore told
-apart by how they were written; what one does not have is NULL there; and a column whose types differ is one of whole
-numbers, of numbers in double precision, or of texts.
+would look for types that hold all files, and fails, or gives up digits, where there are none. Files are therefore
+distinguished by how they were written; what one does not have is NULL there; and a column whose types differ is one of
+whole numbers, of numbers in double precision, or of texts.
 """
 
 from __future__ import annotations

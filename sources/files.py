@@ -107,11 +107,11 @@ class Files(DuckdbSource):
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
             return super()._execute(sql)
-        except duckdb.CatalogException:  # it may name tables of this source that nobody has asked for yet
+        except duckdb.CatalogException:  # it may name tables of this source that have no view yet
             if len(self._views) == len(self._files):
                 raise
             for entry in self._list():
-                with suppress(QueryFailed, duckdb.IOException):  # told when that table itself is asked for
+                with suppress(QueryFailed, duckdb.IOException):  # reported when that table itself is used
                     self._describe(entry)
             return super()._execute(sql)
 

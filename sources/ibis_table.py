@@ -1,6 +1,6 @@
 """Tables that are Ibis expressions already, asked where they live, over the connection that made them.
 
-The connection belongs to whoever made it: its settings are left as they are and it is not closed. A table without an
+The connection belongs to the caller: its settings are left as they are and it is not closed. A table without an
 SQL engine behind it (memtables, polars), and one of SQLite, whose connections stay in their thread, is read as Arrow.
 """
 

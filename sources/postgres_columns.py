@@ -1,7 +1,7 @@
 """Read the columns of a PostgreSQL table: a domain as the type below it, an enum as what it is, money as a number.
 
 Ibis takes an enum that the search path shows for plain text and every domain for a type that it does not know. But the
-server lets a text beside an enum only if it is one of its labels, so whoever compares has to know.
+server lets a text beside an enum only if it is one of its labels, so comparisons have to know.
 """
 
 from typing import Any, Final

@@ -71,7 +71,7 @@ _COUNTS_FOR: Final = "SELECT current_setting('max_parallel_workers_per_gather'),
 may be among what is counted."""
 _WATCHES_CLIENT_SINCE: Final = 140_000
 _WATCH_CLIENT: Final = "client_connection_check_interval=500"
-"""Milliseconds after which the server notices, amid a query, that nobody waits for it any more: a worker was killed."""
+"""Milliseconds after which the server notices, amid a query, that its client is gone: a worker was killed."""
 _LOST_NETWORK: Final = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
 
 
@@ -170,7 +170,7 @@ class Postgresql(EngineSource):
     def _counted(self, sql: str) -> Iterator[psycopg.Cursor]:
         """Run a statement in a transaction of its own, and count the rows that it read where the session tells.
 
-        What one that failed had read until then stays in the counters: the next one cannot be told from it.
+        What one that failed had read until then stays in the counters: the next one cannot be distinguished from it.
         """
         with self._connection.transaction(), self._connection.cursor() as cursor:
             counts_from_zero, self._counts_from_zero = self._counts_from_zero, not self._tells_rows

@@ -1,7 +1,7 @@
 """Tables that Spark knows, by a master (`local[2]`, `spark://...`) or a Spark Connect address (`sc://...`).
 
 Needs the extra `[spark]` and, for a master, Java. A master's session lives for the pass; a session that this process
-has already is left running. Spark itself cannot be told to only read: nothing but a single SELECT is sent to it.
+has already is left running. Spark itself has no read-only mode: nothing but a single SELECT is sent to it.
 """
 
 import logging

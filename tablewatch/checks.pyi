@@ -569,7 +569,7 @@ def re_release(
         warn: Warning limits; violating only these is a warning, not a failure.
         person: Person key columns, the same in every release.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
-        k: Minimum group size in persons.
+        k: Minimum group size in people.
         sensitive: Sensitive columns, each evaluated separately; by default those the table classifies as such.
         l: Minimum distinct sensitive values of a group, also of the difference to each release.
         t: Maximum distance between the sensitive values of such a group and of the table.

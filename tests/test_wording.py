@@ -58,6 +58,14 @@ BANNED: Final = (
 )
 """Metaphors and words of our own, each of which the field has a term for."""
 WRONG: Final = re.compile("|".join(f"(?:{phrase})" for phrase in BANNED))
+ODD: Final = re.compile(
+    r"\b(somebody|nobody|anybody|everybody|someone|anyone|everyone|whoever|whom|anew|besides|told|persons|buried|stirred)"
+    r"(?!\w)",
+    re.IGNORECASE,
+)
+"""Words of comments, docstrings and messages for which engineers write a noun: a user, an attacker, the process."""
+STRINGS: Final = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+QUOTED: Final = re.compile(r"`[^`]*`")
 
 
 def texts_of_code() -> Iterator[tuple[str, str]]:
@@ -137,6 +145,26 @@ def test_a_banned_phrase_is_noticed() -> None:
     """The phrases that this was written for are in the list."""
     for text in ("time until noticed", "it is left out", "nothing was given out", "wall clock"):
         assert wrong_phrases(iter([("here", text)])), text
+
+
+def _prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield each line of comments, docstrings and messages; keys of one word and bytes are no prose."""
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            has_words = token.type in STRINGS and " " in token.string and token.string[0] not in "bB"
+            if token.type == tokenize.COMMENT or has_words:
+                yield from enumerate(token.string.splitlines(), token.start[0])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_prose_of_the_product_has_an_odd_word(package: str) -> None:
+    """Comments, docstrings and messages name the user, the attacker or the process; `quoted` names are code."""
+    assert [
+        f"{path.relative_to(ROOT)}:{number}: {match[0]}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for number, line in _prose(path)
+        if (match := ODD.search(QUOTED.sub("", line)))
+    ] == []
 
 
 def test_every_package_says_what_it_is_for():

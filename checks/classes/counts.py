@@ -78,7 +78,7 @@ class Recount(StrEnum):
     ROWS_DIFFER = "rows-differ"
     """Rows went, or came where none can come: the count of rows is not the one that was kept."""
     NULL_WATERMARK = "null-watermark"
-    """Rows without a watermark: nobody knows when they came."""
+    """Rows without a watermark: when they came is unknown."""
     MANY_CLASSES = "many-classes"
     """There are more classes than are kept."""
     DUE = "due"
@@ -140,11 +140,11 @@ class ClassChange:
 
 @dataclass(frozen=True, slots=True)
 class PersonPairs:
-    """The classes of persons: a signature of the person and one of its class, 16 bytes each, per row.
+    """The classes of people: a signature of the person and one of its class, 16 bytes each, per row.
 
-    `digest`: by what persons are told apart. `unnamed`: rows without a person. `values`: which values each class has,
-    `CLASS_VALUE` bytes for each: sensitive ones, and the combinations of quasi-identifiers that it was made of; None
-    where none were kept. `is_counted`: whether all rows are here; an earlier version kept each pair once.
+    `digest`: the digest of what distinguishes people. `unnamed`: rows without a person. `values`: which values each
+    class has, `CLASS_VALUE` bytes for each: sensitive ones, and the combinations of quasi-identifiers that it was made
+    of; None where none were kept. `is_counted`: whether all rows are here; an earlier version kept each pair once.
     """
 
     digest: bytes
@@ -208,7 +208,7 @@ KeptAnswer: TypeAlias = "ClassChange | PersonRows | ClosedPart"
 
 @dataclass(frozen=True, slots=True)
 class KnownRelease:
-    """An earlier release of a table, as it is remembered: its name, when it was given away, and whom it held."""
+    """A remembered earlier release of a table: its name, time and people."""
 
     name: str
     released_at: datetime
@@ -219,7 +219,7 @@ class RejectedChange(StrEnum):
     """Why a change was not applied."""
 
     OVERTAKEN = "overtaken"
-    """The counts it is a change of are no longer those that are kept: somebody else was faster."""
+    """The stored counts are no longer those that it changes: another process was faster."""
     BELOW_ZERO = "below-zero"
     """A class would have fewer than no rows: the changes are not those of this table. The counts are given up."""
 
@@ -235,7 +235,7 @@ class Applied(Protocol):
 class ClassCounts(Protocol):
     """Queries about class counts and releases that outlive a run; they are in the store.
 
-    A change is applied in two steps, so that no writer is in anybody's way for long: `stage_counts` writes it, in as
+    A change is applied in two steps, so that no writer blocks others for long: `stage_counts` writes it, in as
     many short transactions as it takes, and then it holds from the moment at which it is settled, in the transaction
     that remembers the result. Until then, and after a crash, the old counts hold.
     """
@@ -264,14 +264,14 @@ class DisclosureKind(StrEnum):
     """What a release and earlier ones tell together, beside the classes that they have in common."""
 
     LEFT_OVER = "left-over"
-    """Persons of one release only whom the difference singles out."""
+    """People of one release only, singled out by the difference."""
     DIFFERENCE = "difference"
     """Groups of the difference that break a limit: on a column, or without one on k."""
     UNCOUNTED = "uncounted"
     """Nothing can be subtracted: an earlier version kept no counts."""
     TOGETHER = "together"
-    """Persons in small groups by all releases."""
+    """People in small groups by all releases."""
     VALUES = "values"
     """Rows of people whose values of a column break l or t by all releases."""
     FEW_VALUES = "few-values"
-    """Persons for whom the classes of all releases together leave fewer than l values."""
+    """People with fewer than l possible values by the classes of all releases together."""

@@ -289,7 +289,7 @@ def linked_records(records: CompleteRows) -> ir.Table:
 
 
 def linked_persons(records: CompleteRows, at_least: int | None) -> ir.Table:
-    """Count auxiliary persons by how many persons of the table they may be: columns as `linked_records`."""
+    """Count auxiliary people by how many people of the table they may be: columns as `linked_records`."""
     own, other = records.counted()
     pairs = _matches(records, own, other)
     if records.reaches:  # else a fact and a person meet once

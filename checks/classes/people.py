@@ -1,4 +1,4 @@
-"""Whom a check of classes counts: people in the place of rows, where a column says whose each row is."""
+"""Classes counted in people instead of rows, where a column says whose each row is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMED, _DISTINCT = "named:", "distinct:"
 class PeopleParameters(CheckParameters):
     """The parameters of checks that count people where rows are of people.
 
-    Rows that are alike hide nobody if they are all of one person.
+    Equal rows hide no person if they are all of one.
     """
 
     person: ColumnName | None = Field(

@@ -25,7 +25,7 @@ def normal_form(text: str) -> str:
 def merged_spellings(values: Iterable[str]) -> Mapping[str, str]:
     """Return, for each value that is another spelling of one that came before it, the one to write instead.
 
-    Values that nobody spells otherwise are not in it.
+    Values with one spelling are not in it.
     """
     first: dict[str, str] = {}
     merged: dict[str, str] = {}

@@ -6,7 +6,7 @@ Within these tables the quasi-identifiers are called `q0`, `q1`, ...; `key` and 
 of its own: GROUP BY puts NULLs together on every engine.
 
 Other readings, NULL as a wildcard and one spelling for each value, are shown and do not decide. An attacker who knows
-more than the table says reads a missing value as "could be anybody's"; and who reads `TOKYO` and `Tokyo` as one sees
+more than the table says reads a missing value as "could be any value"; and who reads `TOKYO` and `Tokyo` as one sees
 larger classes than a GROUP BY does.
 """
 

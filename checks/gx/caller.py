@@ -1,6 +1,6 @@
-"""How Great Expectations is asked: its functions are called by somebody who can end a process that does not answer.
+"""How Great Expectations is asked: a `Caller` calls its functions and can end a process that does not answer.
 
-Importing it takes seconds, and it may hang, crash or grow. Which process calls is decided by whoever looks at tables.
+Importing it takes seconds, and it may hang, crash or grow. The scan chooses the process.
 Why an expectation could not be evaluated is found from the classes of an exception alone: its text may hold data.
 """
 

@@ -49,7 +49,7 @@ class _CheckExpectation(BatchExpectation):
 
     asks: ClassVar[type[CheckParameters]]
     always: ClassVar[Mapping[str, Any]] = {}
-    """Arguments of the check that nobody is asked for."""
+    """Fixed arguments of the check."""
     broken: ClassVar[str | None] = None
     """Which figure counts the rows that break it."""
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition", "condition_parser")

@@ -1,7 +1,7 @@
 """Translate suites of Great Expectations to checks and back.
 
 A suite that was written here carries, with each expectation, the check it comes from and a mark of its arguments: as
-long as nobody changed them, reading it gives the same checks again.
+long as these are unchanged, reading it gives the same checks again.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ def to_suite(
 ) -> ExportedSuite:
     """Return the suite of a table's checks.
 
-    `zones` are those of its naive time columns, `classified` what its columns say of persons.
+    `zones` are those of its naive time columns, `classified` what its columns say of people.
     """
     exported = ExportedSuite({"name": name, "expectations": [], "meta": {"great_expectations_version": _gx_version()}})
     for check in checks:

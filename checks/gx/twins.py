@@ -40,7 +40,7 @@ class Twins:
 def twins_of(check: Check, zones: Zones, classified: Mapping[str, ColumnClass] = MappingProxyType({})) -> Twins:
     """Return the expectations that together ask what a check asks.
 
-    `zones` are those of the table's naive time columns, `classified` what its columns say of persons.
+    `zones` are those of the table's naive time columns, `classified` what its columns say of people.
 
     Raises:
         NoTwinError: there are none.

@@ -17,7 +17,7 @@ _NEVER: Final = 1e-12
 _LARGEST: Final = 3
 """How many of the largest distances show how fast the tail falls."""
 _NEAR: Final = 2.0
-"""Up to so many times the reach of the other looks, an alarm that nobody answered counts as noise."""
+"""Up to so many times the reach of the other runs, an unanswered alarm counts as noise."""
 _ROUNDING: Final = 1 + 1e-12
 """1/49 of 49 is a whole rank, though floating point numbers make it less."""
 _EQUAL: Final = 1e-9
@@ -76,7 +76,7 @@ def reach_by_rank(tops: Floats, looks: int, chance: float) -> float:
 
 
 def reach_of_promise(distances: Floats, unanswered: Floats, chance: float) -> float:
-    """Return the same from distances in the order of time, and those of alarms of which nobody told what they were.
+    """Return the same from distances in the order of time, and those of unanswered alarms.
 
     Of these the near ones count as noise. Without them the tail would be cut off, and each false alarm would draw the
     limit nearer; with the far ones each bad day would widen it.
@@ -106,7 +106,7 @@ _MOSTLY: Final = 0.95
 class TimedValue(NamedTuple):
     """A number at a time. `expected`: it broke its limit, and a person said that it was to be expected.
 
-    `unanswered`: it lies in an alarm of which nobody said what it was. `looks`: how many looks it stands for, where one
+    `unanswered`: it lies in an unanswered alarm. `looks`: how many looks it stands for, where one
     was taken of many in an hour.
     """
 

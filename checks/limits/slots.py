@@ -30,13 +30,13 @@ _FINE: Final = timedelta(hours=18)
 _COARSE: Final = timedelta(days=8)
 """Looks farther from each other than this have one slot for all of them."""
 _LUCK: Final = 0.001
-"""The chance with which a kind of days may be told apart where none of them differs."""
+"""The chance with which a kind of days may be distinguished where none of them differs."""
 _MOST_RHYTHMS: Final = 4
-"""Kinds of days that may be told apart at once."""
+"""Kinds of days that may be distinguished at once."""
 _SHORTEST_PAST: Final = 59
 """Days within which no day of the month comes three times."""
 _OFTEN: Final = 1.5
-"""Looks a day from which on hours of the day are told apart."""
+"""Runs a day from which on hours of the day are distinguished."""
 _SATURDAY: Final = 5
 
 
@@ -87,9 +87,9 @@ def compare_by_rhythm(
 ) -> tuple[Compared, npt.NDArray[np.object_]]:
     """Compare values as `Compared.of`, and those of kinds of days that differ with other days of their kind.
 
-    `moments` are local times, that of now last. A kind of days is told apart where so many of its days lie on one side
-    of all others as luck would show in one of a thousand histories, for all kinds together; the strongest first. Its
-    distances from what is usual in the slot are then compared with each other, so that the shape of the week stays
+    `moments` are local times, that of now last. A kind of days is distinguished where so many of its days lie on one
+    side of all others as luck would show in one of a thousand histories, for all kinds together; the strongest first.
+    Its distances from what is usual in the slot are then compared with each other, so that the shape of the week stays
     known. Returned are also the kinds, "" where a day is of none of them.
     """
     compared = Compared.of(values, usable, slots, most)
@@ -137,7 +137,7 @@ def _means_by_day(above: Floats, usable: Flags, day_of: Integers) -> Floats:
 def _strongest(means: Floats, kinds: Mapping[str, Flags], names: npt.NDArray[np.object_]) -> str | None:
     """Return the kind of days whose distances are the least likely by luck; None where luck may have made them.
 
-    Kinds told apart before keep at least as many days as a usual value needs.
+    Kinds distinguished before keep at least as many days as a usual value needs.
     """
     has_one = ~np.isnan(means)
     able = {name: is_kind for name, is_kind in kinds.items() if np.sum(is_kind & has_one) >= LEAST_VALUES}

@@ -26,13 +26,13 @@ _MOST_DIGITS_TOLD: Final = 40
 _LONG_WHOLE: Final = 10**38
 """From here on, a whole number is written with an exponent."""
 _SAFE_WHOLE: Final = 2**53
-"""Up to here, whoever reads JSON gets the same whole number."""
+"""Up to here, every JSON parser reads the same whole number."""
 
 NOT_A_NUMBER: Final = "a number in decimal digits such as 1000, -2.5 or 1e3"
 
 
 class WrittenNumber(float):
-    """A fraction as a configuration holds it: a float for whoever wants one, and `text`, the digits that were typed."""
+    """A fraction as a configuration holds it: a float, and `text`, the digits that were typed."""
 
     __slots__ = ("text",)
     text: str

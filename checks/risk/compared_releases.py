@@ -85,7 +85,7 @@ class ReleasedRows:
 
     @property
     def persons(self) -> PersonPairs:
-        """Return the persons and their classes."""
+        """Return the people and their classes."""
         every = len(self.classes) // SIGNATURE
         is_all = len(self.named) == every
         classes = self.classes if is_all else b"".join(_at(self.classes, place) for place in self.named)
@@ -161,7 +161,7 @@ class ComparedRows:
 
     @cached_property
     def people(self) -> tuple[Whole, Whole]:
-        """Number the persons of the earlier export and of the rows, each alike in both."""
+        """Number the people of the earlier export and of the rows, each alike in both."""
         before, now = codes_of_signatures(self.earlier.pairs.people, self.rows.people)
         return before, now
 
@@ -275,7 +275,7 @@ class ComparedRows:
         return counts | ({"": of_people} if of_people and not any(counts.values()) else {})
 
     def alike_in_both(self, k: int, kept: Mask) -> Whole:
-        """Return the numbers of persons who are in both exports, and alike in both with fewer than k - 1 others."""
+        """Return the numbers of people who are in both exports, and alike in both with fewer than k - 1 others."""
         (before, now), (earlier, classes) = self.people, self.classes
         both = join_classes(distinct_pairs(before, earlier), distinct_pairs(now[kept], classes[kept]))
         return both[np.bincount(both[:, 1])[both[:, 1]] < k, 0] if len(both) else both[:, 0]
@@ -340,7 +340,7 @@ def _subtracted(item: ComparedRows, name: str, limits: ClassLimits, kept: Mask) 
 def _broken_together(every: Sequence[ComparedRows], name: str, limits: ClassLimits, kept: Mask) -> Mask:
     """Return which rows all exports together show to be in a group that breaks l or t, or to have been with one.
 
-    Exports in which people have several rows are left out: nobody knows which row is which.
+    Exports in which people have several rows are not used: their rows cannot be matched.
     """
     result, chosen = np.zeros(len(kept), dtype=np.bool_), np.flatnonzero(kept)
     single = [item for item in every if item.is_counted and not _repeat(item.people[0])]
@@ -431,10 +431,10 @@ def in_broken_classes(item: ComparedRows, name: str, limits: ClassLimits, rows: 
 
 
 def compared(now: ReleasedRows, releases: Sequence[KnownRelease]) -> list[Mapping[str, Any]]:
-    """Return, per release and size of group, how many persons are in groups of that size: `release`, `size`, `persons`.
+    """Return, per release and size of group, how many people are in groups of that size: `release`, `size`, `persons`.
 
-    A release with which the table has nobody in common has one row, of size 0 and no persons. One whose persons are
-    told apart otherwise (by other columns, or under another key) has one row whose size is None.
+    A release without a person of the table has one row, of size 0 and no people. One whose people are
+    distinguished otherwise (by other columns, or under another key) has one row whose size is None.
     """
     rows: list[Mapping[str, Any]] = []
     for release in releases:
@@ -453,8 +453,8 @@ def joint_disclosures(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield what releases tell by their differences, and all of them together, that breaks limits.
 
-    Releases with which the table has nobody in common tell nothing. `kind`, `release` ("" for all), `column` ("" for
-    none) and `count`. All rows are of persons; which rows other columns link is not known, so that values are
+    Releases without a person of the table add nothing. `kind`, `release` ("" for all), `column` ("" for
+    none) and `count`. All rows are of people; which rows other columns link is not known, so that values are
     intersected as sets.
     """
     nobody = np.zeros(len(now.people) // SIGNATURE, dtype=np.bool_)
@@ -481,7 +481,7 @@ def joint_disclosures(
 
 
 def _breaking_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits) -> Mask:
-    """Return the rows whose persons all releases together leave with values of a column that break l or t."""
+    """Return the rows of people whose possible values, by all releases together, break l or t."""
     now, kept = every[0].rows, np.ones(len(every[0].linkable), dtype=np.bool_)
     result = linked_rows(every, name, limits, kept)
     pairs = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in every]
@@ -495,7 +495,7 @@ def _breaking_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits
 
 
 def _few_values(every: Sequence[ComparedRows], limits: ClassLimits) -> Iterator[tuple[str, int]]:
-    """Yield by column how many persons all releases together leave with fewer than l values."""
+    """Yield by column how many people all releases together leave with fewer than l values."""
     now = every[0].rows
     if limits.l is None or not now.values:
         return

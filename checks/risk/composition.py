@@ -1,12 +1,12 @@
-"""Composition: what two releases of the same people say together, though each of them hides everybody among k.
+"""Composition: what two releases of the same people disclose together, though each of them is k-anonymous.
 
 Ganta, Kasiviswanathan & Smith 2008, "Composition attacks and auxiliary information in data privacy" (KDD), section 3,
 the intersection attack: who knows that a person is in two releases, and the person's quasi-identifiers in both, looks
 up the person's class in each; only people who are in both classes remain. Two 3-anonymous releases of nine people can
 leave six of them, even all nine, in groups smaller than three.
 
-The same intersection holds for sensitive values: whoever knows the classes of a person looks up which values each of
-them has, and only values that are in all of them remain (`few_values_signed`).
+The same intersection holds for sensitive values: an attacker who knows a person's classes
+intersects their values ( (`few_values_signed`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _TRIPLE = 3
 class Composition:
     """The sizes of the groups that remain when two releases are intersected.
 
-    `groups`: for each person who is in both, int64 of shape (persons,), how many people are alike with the person in
-    both, the person included; the smallest number where somebody has several rows. `wanted`: the k that is asked for.
+    `groups`: for each person who is in both, int64 of shape (people,), how many people are alike with the person in
+    both, the person included; the smallest number where a person has several rows. `wanted`: the k that is asked for.
     """
 
     groups: npt.NDArray[np.int64]
@@ -40,22 +40,22 @@ class Composition:
 
     @property
     def persons(self) -> int:
-        """Count the persons who are in both releases."""
+        """Count the people who are in both releases."""
         return len(self.groups)
 
     @property
     def exposed(self) -> int:
-        """Count the persons who are in groups smaller than k."""
+        """Count the people who are in groups smaller than k."""
         return int((self.groups < self.wanted).sum())
 
     @property
     def smallest(self) -> int | None:
-        """Return the size of the smallest group; None where nobody is in both."""
+        """Return the size of the smallest group; None where no person is in both."""
         return int(self.groups.min()) if len(self.groups) else None
 
     @property
     def histogram(self) -> tuple[tuple[int, int], ...]:
-        """Return how many persons are in groups of which size: (size, persons), ascending."""
+        """Return how many people are in groups of which size: (size, people), ascending."""
         sizes, persons = np.unique(self.groups, return_counts=True)
         return tuple(zip(sizes.tolist(), persons.tolist(), strict=True))
 
@@ -70,9 +70,9 @@ def intersect(classes_before: Classes, classes_after: Classes, k: int) -> Compos
     Args:
         classes_before: the class of each person: labels of shape (n,), or a frame whose columns are the
             quasi-identifiers, NULL a value of its own. Pandas objects are joined by their index, which names the
-            persons; a person may have several rows. Arrays are joined by position.
+            people; a person may have several rows. Arrays are joined by position.
         classes_after: the same of the later release, whatever its quasi-identifiers are.
-        k: at least 2; persons in smaller groups are exposed.
+        k: at least 2; people in smaller groups are exposed.
 
     Raises:
         ValueError: k is below 2, or two arrays differ in length.
@@ -83,7 +83,7 @@ def intersect(classes_before: Classes, classes_after: Classes, k: int) -> Compos
     if before[0] is None and after[0] is None and len(before[1]) != len(after[1]):
         raise ValueError(
             f"the releases have {len(before[1])} and {len(after[1])} rows; expected as many, or frames whose index "
-            "names the persons"
+            "names the people"
         )
     people = [np.arange(len(labels)) if index is None else index for index, labels in (before, after)]
     joined = _codes_of([*map(list, people)])
@@ -91,7 +91,7 @@ def intersect(classes_before: Classes, classes_after: Classes, k: int) -> Compos
 
 
 def intersect_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> Composition:
-    """Intersect two releases of which signatures were kept: of persons and of their classes, 16 bytes for each row.
+    """Intersect two releases of which signatures were kept: of people and of their classes, 16 bytes for each row.
 
     As `intersect` otherwise.
     """
@@ -102,9 +102,9 @@ def intersect_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k:
 
 
 def intersect_all_signed(releases: Sequence[tuple[bytes, bytes]], k: int) -> int:
-    """Count the persons of the last release whom all releases together that they are in leave among fewer than k.
+    """Count the people of the last release who are in groups of fewer than k by all of their releases together.
 
-    Signatures as of `intersect_signed`. Three releases can single out somebody whom each two of them hide.
+    Signatures as of `intersect_signed`. Three releases can single out a person though no two of them do.
     """
     people = codes_of_signatures(*(release[0] for release in releases))
     tables = [
@@ -115,7 +115,7 @@ def intersect_all_signed(releases: Sequence[tuple[bytes, bytes]], k: int) -> int
 
 
 def _exposed(joint: npt.NDArray[np.int64], others: Sequence[npt.NDArray[np.int64]], persons: Any, k: int) -> int:
-    """Count those of some persons who are in small groups: `joint` with the other releases that they are in."""
+    """Count those of some people who are in small groups: `joint` with the other releases that they are in."""
     if not len(persons):
         return 0
     if not others:
@@ -129,7 +129,7 @@ def _exposed(joint: npt.NDArray[np.int64], others: Sequence[npt.NDArray[np.int64
 
 
 def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> int:
-    """Count the persons that two releases single out by their difference: signatures as of `intersect_signed`.
+    """Count the people that two releases single out by their difference: signatures as of `intersect_signed`.
 
     Who knows which people are in each release subtracts: of a class, those remain who are in one release only. Fewer
     than k of them, but some, are exposed; both directions are counted.
@@ -139,7 +139,7 @@ def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedClasses:
-    """A release of which signatures were kept: of persons and of their classes as of `intersect_signed`.
+    """A release of which signatures were kept: of people and of their classes as of `intersect_signed`.
 
     `triples`: of each value that a class has in a column, as `PersonPairs.values`.
     """
@@ -152,11 +152,11 @@ class SignedClasses:
 def few_values_signed(
     releases: Sequence[SignedClasses], attribute: bytes, least: float, *, missing: bytes = b""
 ) -> int:
-    """Count the persons of the last release for whom all releases together leave fewer than `least` sensitive values.
+    """Count the people of the last release with fewer than `least` possible sensitive values by all releases together.
 
     For each person the sets of values of the person's classes are intersected over all releases that have the column
     and hold the person; a person of one release only is not counted. Where a person has several rows in a release,
-    nobody knows which row is which of another release: each class goes with the one that leaves most values.
+    its rows cannot be matched with another release's: each class goes with the one that leaves most values.
 
     Args:
         releases: in their order; the last one is the new one.
@@ -212,7 +212,7 @@ def _few_values(tables: Sequence[_Table], least: float) -> int:
 
 
 def _sets_of_each(persons: set[int], tables: Sequence[_Table]) -> Iterable[Sequence[Sequence[frozenset[bytes]]]]:
-    """Return, for each of some persons, the values of their classes in each release that holds them, the last first."""
+    """Return, for each of some people, the values of their classes in each release that holds them, the last first."""
     results: dict[int, list[list[frozenset[bytes]]]] = {person: [] for person in persons}
     for pairs, of_class in reversed(tables):
         selected = pairs[np.isin(pairs[:, 0], list(persons))]
@@ -239,9 +239,9 @@ def _has_few(releases: Sequence[Sequence[frozenset[bytes]]], least: float) -> bo
 def joined_classes_signed(
     releases: Sequence[tuple[bytes, bytes]],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return which rows of the last release are of persons who are in all releases, and a number for the joined class.
+    """Return which rows of the last release are of people who are in all releases, and a number for the joined class.
 
-    Two rows have one number where their persons are in the same classes of all releases; a row of a person who has
+    Two rows have one number where their people are in the same classes of all releases; a row of a person who has
     several classes in an earlier release comes once for each. Signatures as of `intersect_signed`.
 
     Returns:
@@ -291,7 +291,7 @@ def distinct_pairs(people: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]
 
 
 def join_classes(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the persons who are in both, with a number for their classes in both; pairs in order."""
+    """Return the people who are in both, with a number for their classes in both; pairs in order."""
     begin = np.searchsorted(second[:, 0], first[:, 0], side="left")
     matches = np.searchsorted(second[:, 0], first[:, 0], side="right") - begin
     left = np.repeat(np.arange(len(first)), matches)
@@ -302,7 +302,7 @@ def join_classes(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) ->
 
 
 def _labelled(classes: Classes) -> tuple[Sequence[Any] | None, npt.NDArray[np.int64]]:
-    """Return the persons, None where they are known by their place, and a number for the class of each."""
+    """Return the people, None where they are known by their place, and a number for the class of each."""
     import pandas as pd
 
     if isinstance(classes, pd.DataFrame):
@@ -314,7 +314,7 @@ def _labelled(classes: Classes) -> tuple[Sequence[Any] | None, npt.NDArray[np.in
 
 
 def _codes_of(people: Sequence[list[Any]]) -> list[npt.NDArray[np.int64]]:
-    """Number the persons of two releases, each alike in both."""
+    """Number the people of two releases, each alike in both."""
     numbers: dict[Any, int] = {}
     return [np.array([numbers.setdefault(person, len(numbers)) for person in item], dtype=np.int64) for item in people]
 

@@ -1,8 +1,8 @@
-"""What two releases leave between them: whoever has both subtracts one from the other, class by class.
+"""The difference of two releases: an attacker who holds both subtracts the counts of each class.
 
 Rows that one release has more than the other are a release of their own, and meet its limits or are none (m-invariance:
 Xiao & Tao 2007, "m-invariance: towards privacy preserving re-publication of dynamic datasets", SIGMOD; Byun, Sohn,
-Bertino & Li 2006). Counting persons alone misses it: five people who join a class, all with one diagnosis.
+Bertino & Li 2006). Counting people alone misses it: five people who join a class, all with one diagnosis.
 
 Classes that read alike in both releases are subtracted; so are the smallest unions of classes that are made of the same
 combinations of quasi-identifiers, where one release groups more finely than the other. A class is made of the rows that

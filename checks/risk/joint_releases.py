@@ -1,4 +1,4 @@
-"""What several releases tell together: whoever has all of them adds and subtracts their classes.
+"""Several releases together: an attacker who holds all of them adds and subtracts their classes.
 
 Two releases can be subtracted from one another (`differences`). With three, sums count too: those who join in the third
 are the third, and the first, minus the second, where the second is the first with those who left after it. So the
@@ -7,7 +7,7 @@ people of a cell have a value is unknown; for each class the sum over its cells 
 
 - A value is possible in a cell if some solution has it. Fewer possible values than a limit on l wants are too few. That
   is a linear programme: the solution with the most values that are not 0 (solutions need not be whole numbers).
-- Sets of cells whose sum no solution changes can be computed by whoever subtracts: their distance from the table is
+- Sets of cells whose sum no solution changes can be computed by subtraction: their distance from the table is
   judged where t has a limit. Those are the sets on which a random vector of the null space of the system is 0.
 """
 
@@ -90,7 +90,7 @@ class JointReleases:
         return result
 
     def without_last(self) -> JointReleases:
-        """Return what was told before the last release, of the same cells."""
+        """Return the releases before the last one, of the same cells."""
         earlier = self.classes.copy()
         earlier[:, -1] = -1
         return replace(self, classes=earlier)

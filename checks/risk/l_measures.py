@@ -1,4 +1,4 @@
-"""l-diversity: how many values of a sensitive column remain possible for somebody who was found."""
+"""l-diversity: how many values of a sensitive column remain possible for a person who was found."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def l_diversity(
 
     Args:
         table: any frame; it is not changed.
-        quasi_identifiers: columns that somebody may know from elsewhere; at least one.
-        sensitive: a column, or several, that nobody should learn; at least one, none of them a quasi-identifier.
+        quasi_identifiers: columns that an attacker may know from elsewhere; at least one.
+        sensitive: a column, or several, that must stay unknown; at least one, none of them a quasi-identifier.
         c: above 0, at most 1000, at most six decimals; without it recursive diversity is not measured.
         l: above 1; records and classes with less are counted.
         declared: `missing_is_a_value` and `spelling_is_a_value`: whether what is missing, and each spelling, counts as

@@ -56,7 +56,7 @@ class JournalistRisk:
             ValueError: k is below 2.
         """
         if k < 2:
-            raise ValueError(f"k is at least 2: a class of one row hides nobody; seen {k}")
+            raise ValueError(f"k is at least 2: a class of one row hides no person; seen {k}")
         sizes: dict[int, int] = {}
         for size, count in counts:
             sizes[size] = sizes.get(size, 0) + count
@@ -107,14 +107,14 @@ def delta_presence(table: pd.DataFrame, population: pd.DataFrame, quasi_identifi
 
 
 def journalist_risk(table: pd.DataFrame, population: pd.DataFrame, quasi_identifiers: Shared, k: int) -> JournalistRisk:
-    """Return the risk that a record is found with the right person by someone who holds the population table.
+    """Return the risk that a record is found with the right person by an attacker who holds the population table.
 
     El Emam & Dankar, Protecting Privacy Using k-Anonymity, JAMIA 2008, and El Emam, Guide to the De-Identification of
     Personal Health Information, 2013: of a record in a class of F people of the population the risk is 1/F. Highest,
     average, and the rows with F < k (those that break k-map, Sweeney 2002).
 
-    It does not hold against someone who knows that the person is in the table: that is prosecutor risk, 1/f, which is
-    never smaller. Values are compared as they are, NULL equal to NULL.
+    It does not hold against an attacker who knows that the person is in the table: that is prosecutor risk, 1/f, which
+    is never smaller. Values are compared as they are, NULL equal to NULL.
 
     Args:
         table: any frame, whatever its index; it is not changed.

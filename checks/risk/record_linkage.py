@@ -1,4 +1,4 @@
-"""Who can be found in a table by someone who holds another one: linkage attacks, exactly and within a tolerance."""
+"""Linkage attacks: people found in a table by an attacker who holds another one, exactly or within a tolerance."""
 
 # pandas is only named in annotations, so that the checks, which judge by numbers alone, need none
 from __future__ import annotations
@@ -23,7 +23,7 @@ WIDTH: Final = 4
 class Linkage:
     """The number of records that can be linked to exactly one of the other table.
 
-    `rows`: how many were looked at, rows of the table or, with an entity, persons of the auxiliary table. `candidates`:
+    `rows`: how many were looked at, rows of the table or, with an entity, people of the auxiliary table. `candidates`:
     how many of them have so many matches on the other side, ascending, 0 included; the counts add up to `rows`.
     `uniquely_matched_both_ways`: those whose only match has no other match either. `not_compared`: shared columns of
     which no value occurs on both sides, so that nothing could match.
@@ -38,7 +38,7 @@ class Linkage:
     def of(cls, counted: Iterable[tuple[int, int, int]], *, rows: int) -> Self:
         """Take (number of matches, how many have so many, how many of those are the only match of theirs).
 
-        Who has no match need not be told.
+        Those without a match may be omitted.
         """
         counts: dict[int, int] = {}
         both_ways = 0
@@ -61,7 +61,7 @@ class Linkage:
 
     @property
     def fraction(self) -> float | None:
-        """Return the share with one and only one match, 0 (best) to 1; None if nobody or nothing was compared."""
+        """Return the share with one and only one match, 0 (best) to 1; None if nothing was compared."""
         return self.uniquely_matched / self.rows if self.rows and not self.not_compared else None
 
 
@@ -80,12 +80,12 @@ def linkage(
     auxiliary row if all shared columns agree: equal, or no further apart than the column's tolerance. Its candidates
     are the auxiliary rows that it matches, copies counted one by one.
 
-    **Persons** (Narayanan & Shmatikov, Robust De-anonymization of Large Sparse Datasets, S&P 2008, section 4: film
+    **People** (Narayanan & Shmatikov, Robust De-anonymization of Large Sparse Datasets, S&P 2008, section 4: film
     ratings). With `entity` both frames have many rows for a person. What is known of an auxiliary person are the
     distinct auxiliary rows without NULL; one is found with a person of the table if any of that person's rows matches
-    it. Candidates of an auxiliary person are the persons of the table with whom at least `at_least` of the known rows
-    are found, by default all of them (their Scoreboard algorithm: the minimum over what is known, as a threshold).
-    Whoever is known by fewer rows than `at_least`, or by none, has no candidate. One row of the table may be the match
+    it. Candidates of an auxiliary person are the people of the table with matches for at least `at_least` of the known
+    rows are found, by default all of them (their Scoreboard algorithm: the minimum over what is known, as a threshold).
+    A person known by fewer rows than `at_least`, or by none, has no candidate. One row of the table may be the match
     of several known rows.
 
     NULL and NaN match nothing, not even NULL: what is not there tells an attacker nothing. This counts fewer matches
@@ -93,11 +93,11 @@ def linkage(
 
     Args:
         table: any frame, whatever its index; it is not changed.
-        auxiliary: what the attacker holds. Without a row it links nobody, and nothing was compared.
+        auxiliary: what the attacker holds. Without a row nothing is compared.
         on: the columns shared, or own column -> auxiliary column.
         tolerance: own column -> how far apart two values may be: a number between numbers, a duration between times.
             Fractions get a billionth of it more, for floating point. Times without a zone are compared as written.
-        entity: the column that tells persons apart, or {own: auxiliary}.
+        entity: the column that identifies people, or {own: auxiliary}.
         at_least: how many known rows must be found, from 1.
 
     Where no value of a shared column occurs on both sides (`01234` and `1234`), or no auxiliary row has a value in all

@@ -3,9 +3,9 @@
 Source: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, section 2; the output of 128
 bits as in the authors' reference code. `hashlib` hashes one text at a time, and calling it takes longer than hashing.
 
-Whoever has the signatures and not the key cannot try values until one fits, as with a plain hash of a postcode. Whoever
-has both can: keep the key apart from copies of the store. Two combinations get the same signature with a probability of
-2^-128 per pair; that would raise k (DEFINITIONS.md section 3), and nobody will see it happen.
+An attacker who holds the signatures but not the key cannot guess values, as with a plain hash of a postcode. One who
+holds both can: keep the key apart from copies of the store. Two combinations get the same signature with a probability
+of 2^-128 per pair; that would raise k (DEFINITIONS.md section 3), and is negligible.
 
 What is hashed is canonical and prefix-free: per value the length of what follows, a tag of its kind, and its bytes.
 
@@ -56,7 +56,7 @@ def siphash_128(words: Sequence[Words], key: bytes) -> tuple[Words, Words]:
     Raises:
         ValueError: there is no word, or the key has another length.
 
-    It is a pseudorandom function, not a hash without a key: whoever knows the key can make collisions.
+    It is a pseudorandom function, not a hash without a key: with the key collisions can be made.
     """
     import numpy as np
 
@@ -172,7 +172,7 @@ class Signer:
             yield hashing.digest()
 
     def seal(self, text: str) -> bytes:
-        """Return a text so that only whoever has the key can read it: a nonce, and the text under a keyed stream."""
+        """Encrypt a text with the key: a nonce, and the text under a keyed stream."""
         nonce = token_bytes(_NONCE)  # randomness: noise
         return nonce + self._under_stream(nonce, text.encode())
 

@@ -202,7 +202,7 @@ def k_anonymity(table: pd.DataFrame, quasi_identifiers: str | Sequence[str], k: 
 
     Args:
         table: any frame; it is not changed.
-        quasi_identifiers: columns that somebody may know from elsewhere; at least one.
+        quasi_identifiers: columns that an attacker may know from elsewhere; at least one.
         k: at least 2; records in smaller classes are counted.
 
     Raises:

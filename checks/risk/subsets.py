@@ -47,7 +47,7 @@ def separations(table: pd.DataFrame, columns: Sequence[str], *, count: int = 3) 
 
     Motwani & Xu 2007 (Efficient algorithms for masking and finding quasi-identifiers): distinct ratio and separation
     ratio. A set never makes fewer rows unique than a part of it does, so below a set that makes none unique nothing is
-    counted. It says who could be told apart, not who could be found: that takes somebody who knows these columns.
+    counted. It says who could be distinguished, not who could be found: that takes an attacker who knows these columns.
 
     Args:
         table: any frame; NULL is a value of its own.
@@ -56,7 +56,7 @@ def separations(table: pd.DataFrame, columns: Sequence[str], *, count: int = 3) 
 
     Raises:
         KeyError: the frame has no such column.
-        ValueError: more sets than anybody reads (`MOST_SUBSETS`).
+        ValueError: more than `MOST_SUBSETS` sets.
     """
     refuse_too_many(len(columns), count)
     current_separations: dict[tuple[str, ...], Separation] = {}
@@ -78,7 +78,7 @@ def level_of(
 
 
 def refuse_too_many(columns: int, count: int) -> None:
-    """Refuse more sets than anybody reads.
+    """Refuse more than `MOST_SUBSETS` sets.
 
     Raises:
         ValueError: there are more.

@@ -1,4 +1,4 @@
-"""t-closeness: how far the sensitive values of a class are from those of everybody."""
+"""t-closeness: how far the sensitive values of a class are from those of the whole table."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
 
     Args:
         table: any frame; it is not changed.
-        quasi_identifiers: columns that somebody may know from elsewhere; at least one.
-        sensitive: a column, or several, that nobody should learn; at least one, none of them a quasi-identifier.
+        quasi_identifiers: columns that an attacker may know from elsewhere; at least one.
+        sensitive: a column, or several, that must stay unknown; at least one, none of them a quasi-identifier.
         distance: `ordered` is for numbers, dates and times.
         hierarchy: of the values of one sensitive column, as `str` writes them; only without a `distance`.
         reference: a frame with the sensitive columns, whose distribution is the global one; by default the table.

@@ -1,7 +1,7 @@
 """Define which SQL a configuration may contain, and read it into a syntax tree that holds nothing else.
 
 What a person types is never run: it is parsed by sqlglot in the source's dialect, every node of the tree must be of a
-kind named here (a new kind of node is refused until somebody has thought about it), and only text regenerated from the
+kind named here (a new kind of node is refused until it is added), and only text regenerated from the
 tree is run. Functions that sqlglot does not know are run only if they are named here as well: `pg_sleep`, `read_text`,
 `getenv`, `dblink`, `set_config` and whatever comes next are not. Who needs another function makes a view.
 """

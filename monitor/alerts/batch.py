@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class BatchItem:
     """An incident in a message, with the reason, when its change was recorded, and who acknowledged it.
 
-    `unacknowledged`: for how long nobody acknowledged it, if it is sent for that.
+    `unacknowledged`: how long it was unacknowledged, if it is sent for that.
     """
 
     incident: Incident

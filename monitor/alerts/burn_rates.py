@@ -178,7 +178,7 @@ def _begin(
 
 def _rates(burn: FastBurn) -> Message:
     return Message(
-        "{burn:number} in the last {long:duration} and {now:number} in the last {short:duration}; told above "
+        "{burn:number} in the last {long:duration} and {now:number} in the last {short:duration}; alerts above "
         "{limit:number}",
         {
             "burn": round(float(burn.long.seen), 2),

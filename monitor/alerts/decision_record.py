@@ -33,7 +33,7 @@ class DecisionRecord:
 
     `reason` to notify it, `why` in a few words, `by` which routes it is reached. `held_by`, `hold` and `until`: what
     held it back, also when that is over. `even_if_resolved`: what was held back is sent even if the incident is
-    resolved by then. `delivery`: the id of the message. `escalates` (not stored): because nobody acknowledged it.
+    resolved by then. `delivery`: the id of the message. `escalates` (not stored): because it was unacknowledged.
     """
 
     action: DecisionAction

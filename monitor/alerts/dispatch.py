@@ -11,7 +11,7 @@
 - **Backoff.** A channel is paused for 5 s after a failure, then twice as long each time up to 5 minutes, or for as long
   as it asked (Retry-After). So a storm on a dead channel costs its deliveries no attempts and others no time. When a
   delivery succeeds after two failures in a row or more, the others of its channel are tried at once.
-- A channel that answered 410 is disabled; its deliveries wait until somebody enables it.
+- A channel that answered 410 is disabled; its deliveries wait until a user enables it.
 
 Failed deliveries are retried by the schedule of Standard Webhooks 1.0, with jitter. The jitter is a function of the
 delivery, so that the same history always gives the same times, and deliveries that failed together are not retried

@@ -120,7 +120,7 @@ class HoldReason(StrEnum):
     DELIVERY = "delivery"
     """The last message is not delivered yet."""
     DISABLED = "disabled"
-    """The endpoint of the channel is gone; until somebody enables it."""
+    """The endpoint of the channel is gone; until a user enables it."""
 
     @property
     def sends_resolved(self) -> bool:

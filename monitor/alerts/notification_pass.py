@@ -49,7 +49,7 @@ class PlannedMessage(NamedTuple):
 
     @property
     def delivery_id(self) -> str | None:
-        """Return the id of a digest, which is the same whoever writes it; None for other messages."""
+        """Return the id of a digest, which is the same from every process; None for other messages."""
         return None if self.batch.digest is None else digest_id(self.channel, self.batch.digest)
 
 

@@ -152,7 +152,7 @@ def _calendar(file: Path, changed_ns: int, size: int, year: int) -> _Rota | _Ref
 
 
 def _only_events(text: bytes) -> bytes:
-    """Return a calendar without alarms, tasks and journals: what is wrong in them costs nobody a shift."""
+    """Return a calendar without alarms, tasks and journals: errors in them must not lose a shift."""
     lines: list[bytes] = []
     end = None
     for line in text.splitlines(keepends=True):
@@ -312,22 +312,22 @@ def _duty(rota: _Rota, settings: OnCall, now: datetime, *, zone: str) -> OnCallD
         start, end = _moment(event["DTSTART"].dt, place), _moment(event["DTEND"].dt, place)
         busy = str(event.get("TRANSP", "")).upper() != "TRANSPARENT"
         if start <= now < end and busy and str(event.get("STATUS", "")).upper() != "CANCELLED":
-            persons = _persons(event, settings.people)
-            if persons is not None:
-                shifts.append((start, start - end, persons, end))
+            attendees = _attendees(event, settings.people)
+            if attendees is not None:
+                shifts.append((start, start - end, attendees, end))
     if not shifts:
         return None
-    start, length, persons, end = max(shifts, key=lambda shift: shift[:2])
+    start, length, attendees, end = max(shifts, key=lambda shift: shift[:2])
     until = None if end - start > _FOREVER - _DAY else end
     named = {tuple(shift[2]) for shift in shifts if shift[:2] == (start, length)}
     if len(named) > 1:
         problem = "shifts of equal times name different people"
-    elif len(persons) > 1:
-        problem = f"the shift names several of 'people': {', '.join(persons)}"
-    elif not persons:
+    elif len(attendees) > 1:
+        problem = f"the shift names several of 'people': {', '.join(attendees)}"
+    elif not attendees:
         problem = "the person on call is not among 'people'"
     else:
-        return OnCallDuty(settings.people[persons[0]], persons[0], until, fallback=settings.fallback)
+        return OnCallDuty(settings.people[attendees[0]], attendees[0], until, fallback=settings.fallback)
     return OnCallDuty(settings.fallback, until=until, problem=problem)
 
 
@@ -337,8 +337,8 @@ def _moment(value: date, place: ZoneInfo) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=place)
 
 
-def _persons(event: Mapping[str, Any], people: Mapping[str, str]) -> Sequence[str] | None:
-    """Return the people whom an event names; None if all of them declined: then it is no shift."""
+def _attendees(event: Mapping[str, Any], people: Mapping[str, str]) -> Sequence[str] | None:
+    """Return the people in an event; None if all of them declined: then it is no shift."""
     present: set[str] = set()
     declined: set[str] = set()
     for attendee in _listed(event, "ATTENDEE"):
@@ -348,9 +348,9 @@ def _persons(event: Mapping[str, Any], people: Mapping[str, str]) -> Sequence[st
             declined |= named | set(_named(str(params.get("CN", "")), people))
         else:
             present |= named
-    persons = present or set(_named(str(event.get("SUMMARY", "")), people))
-    left = [name for name in people if name in persons - (declined - present)]
-    return left if left or not (persons or declined) else None
+    attendees = present or set(_named(str(event.get("SUMMARY", "")), people))
+    left = [name for name in people if name in attendees - (declined - present)]
+    return left if left or not (attendees or declined) else None
 
 
 def _named(text: str, people: Iterable[str]) -> Iterator[str]:

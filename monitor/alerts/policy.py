@@ -86,7 +86,7 @@ class NotificationPolicy:
             escalates=state.reached.later and decision.reason in _NEW,
         )
         if record.escalates and incident.last.acknowledged_at is not None:
-            return _dropped(record, "acknowledged by then, so it goes to nobody else")
+            return _dropped(record, "acknowledged by then, so it is not escalated")
         if not decision.notifies:
             return replace(record, action=DecisionAction.NOTHING)
         if not state.routed and decision.reason is not NotificationReason.RESOLVED:

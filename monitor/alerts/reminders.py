@@ -1,7 +1,7 @@
 """Find unresolved incidents of which channels may be notified although nothing changed.
 
 These are reminders, acknowledgements, and missed notifications: the route was added later, the message was given up, or
-the channel is the next in line and nobody acknowledged the incident. The last change of such an incident is decided
+the channel is the next in line and the incident is unacknowledged. The last change of such an incident is decided
 again, as any other. Imported incidents have no changes in the outbox, so nothing is sent until there is one; alerts
 that quiet hours dropped stay dropped.
 """

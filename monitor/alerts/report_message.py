@@ -122,7 +122,7 @@ def _loss(downtime_us: int, cost: Fraction | None, currency: str) -> Message:
 
 
 def parts_of(report: PeriodReport, channel: Channel, localizer: Localizer, redactor: Redactor) -> Mapping[str, Any]:
-    """Return the contents of a report's message besides title and text: HTML and a file, or JSON for a webhook.
+    """Return the contents of a report's message beside title and text: HTML and a file, or JSON for a webhook.
 
     The file is in `attachments`: a sequence of `{name, mime, text}`. All of it is composed now, so that a message that
     is sent again is the same.

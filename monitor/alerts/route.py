@@ -2,7 +2,7 @@
 
 Every matching route applies, and a channel that several lead to is notified once. The channel of the table's owner is
 notified unless a route matches; a route without `match` matches everything. A route with `unacknowledged_for` applies
-from the moment at which nobody has acknowledged the present episode for so long, to the end of the episode; it does not
+from the moment at which the present episode was unacknowledged for so long, to the end of the episode; it does not
 replace the owner's channel.
 """
 
@@ -81,7 +81,7 @@ def channels_for(
     waited: timedelta = timedelta(0),
     outcome: Literal["warn"] | None = None,
 ) -> Routing:
-    """Return the channels that an incident on a table is routed to; `waited`: for how long nobody acknowledged it.
+    """Return the channels that an incident on a table is routed to; `waited`: how long it was unacknowledged.
 
     `outcome`: `warn` for a warning that opens no incident.
     """
@@ -177,7 +177,7 @@ def _misses(
         yield f"the route matches kind {match.kind}, not {kind}"
     if route.unacknowledged_for is not None and waited < route.unacknowledged_for:
         wait = format_duration(route.unacknowledged_for)
-        yield f"the route applies once nobody has acknowledged the incident for {wait}"
+        yield f"the route applies once the incident is unacknowledged for {wait}"
 
 
 def _format_match(route: Route) -> str:

@@ -1,7 +1,7 @@
 """Answer a question about a protected table: reserve, compute, store, and give what was stored.
 
 Whether a request is accepted depends on the configuration and the ledger only. What goes wrong after the reservation
-stays charged, and is told in one fixed sentence: why a statement failed may tell of the data.
+stays charged, and is reported in one fixed sentence: why a statement failed may tell of the data.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from store import StoredLedger
 
 LOCK_TIMEOUT: Final = timedelta(seconds=10)
-"""For so long whoever asks under an id that is in flight waits for its answer."""
+"""A request whose id is in flight waits so long for its answer."""
 
 
 class NotAnswered(Exception):
@@ -64,7 +64,7 @@ class AnswerService:
     def answer(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> PrivateAnswer | Refusal:
         """Answer a request, or refuse it without reading the table.
 
-        `request_id`: whoever asks the same again under it gets the same answer, at no cost. Whoever asks while another
+        `request_id`: the same request under it again gets the same answer, at no cost. A request while another
         process, or thread, is computing that answer waits for it, and is refused where that takes too long.
 
         Raises:

@@ -3,7 +3,7 @@
 Made of the standard library: `http.client` over a connection of our own. What is needed is a connection to the very
 address that was checked, with the name kept for the Host header, for SNI and for the certificate, and one deadline over
 everything; of the clients that Tablewatch has anyway (requests, by way of apprise) none gives either without replacing
-its connection pool, and all of them follow redirects and the environment's proxies unless told not to.
+its connection pool, and all of them follow redirects and the environment's proxies by default.
 
     RequestFailed      no answer; the message says why in our words
 """
@@ -153,7 +153,7 @@ def _connect(connection: TimedSocket, place: _Place, addresses: Sequence[str], t
 
 def _answer(connection: TimedSocket, place: _Place, request: HttpRequest, polite_s: float | None) -> HttpAnswer:
     client = http.client.HTTPConnection(place.host, place.port)
-    client.auto_open = 0  # it never opens a connection of its own, to an address that nobody checked
+    client.auto_open = 0  # it never opens a connection of its own, to an unchecked address
     client.sock = connection  # as much of a socket as it uses
     client.putrequest(request.method, place.target, skip_host=True, skip_accept_encoding=True)
     for name, value in {**_headers(place, request), **request.headers}.items():

@@ -29,7 +29,7 @@ class TicketStatus(StrEnum):
 
     NEW = "new"
     IN_PROGRESS = "in-progress"
-    """Somebody works on it, or it is assigned."""
+    """In work, or assigned."""
     CLOSED = "closed"
 
 

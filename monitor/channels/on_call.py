@@ -23,7 +23,7 @@ class OnCallKind(ChannelKind):
 
     name = "on_call"
     settings = OnCall
-    description = "The person whom a calendar names as on call; needs the extra `[oncall]`."
+    description = "The person on call by a calendar; needs the extra `[oncall]`."
     secrets = ()
 
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:

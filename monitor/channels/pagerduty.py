@@ -68,7 +68,7 @@ def events_of(news: "IncidentNews", *, source: str) -> Iterator[Mapping[str, Any
     key = f"{news.sent_item.label}-{episode}"
     known = news.sent_item.item is not None
     if news.is_over and not (known or news.is_test):
-        return  # it was over before anybody was paged
+        return  # it was over before a page was sent
     if not known or news.reason not in {"acknowledged", "resolved"}:
         yield {"event_action": "trigger", "dedup_key": key, **_alert(news, source)}
     if news.is_over or news.is_test:

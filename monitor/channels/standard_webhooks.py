@@ -71,7 +71,7 @@ def deliver(
 ) -> Attempt:
     """Send a message once.
 
-    An answer 2xx means sent. 410 means that nobody wants to hear of us any more. Everything else is a failure that may
+    An answer 2xx means sent. 410 means that the endpoint is gone. Everything else is a failure that may
     be tried again, a redirect too: it is never followed.
 
     Args:

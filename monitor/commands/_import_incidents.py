@@ -202,7 +202,7 @@ def _difference_as_json(ticket_comparison: "TicketComparison") -> dict[str, Any]
             {
                 "field": difference.field,
                 "recorded": _plain(difference.recorded),
-                "told": _plain(difference.told),
+                "told": _plain(difference.of_ticket),
                 "stays": difference.stays,
                 "new": difference.is_new,
                 "replaces": difference.replaces,
@@ -258,8 +258,8 @@ def _format_difference(ticket_comparison: "TicketComparison", zone: str) -> str:
     for difference in ticket_comparison.differences:
         if not difference.is_new:
             continue
-        shown = difference.recorded is not None or difference.told is not None
-        change = f" {_format(difference.recorded, zone)} -> {_format(difference.told, zone)}" if shown else ""
+        shown = difference.recorded is not None or difference.of_ticket is not None
+        change = f" {_format(difference.recorded, zone)} -> {_format(difference.of_ticket, zone)}" if shown else ""
         stays = f" stays: {difference.stays}" if difference.stays else ""
         replaces = f", replacing the correction by {difference.replaces}" if difference.replaces else ""
         parts.append(f"{difference.field}{change}{stays}{replaces}")

@@ -305,7 +305,7 @@ _MOST_KEY: Final = 1 << 16
 
 
 def hiding_key(file: Path | None) -> bytes | None:
-    """Read the key by which what is hidden besides is chosen; None without a file.
+    """Read the key that chooses what is hidden in addition; None without a file.
 
     Raises:
         Stop: the file cannot be read, is no regular file, or is shorter than 16 bytes or longer than 64 KiB.

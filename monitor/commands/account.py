@@ -320,7 +320,7 @@ def _described(grant: "Grant") -> str:
 
 
 def _emit_secret(invocation: Invocation, result: "Mapping[str, Any]", secret: str) -> None:
-    """Show a secret that was made for whoever asked: the one place where masking would defeat the purpose."""
+    """Show a new secret to the user who made it: the only output that must not be masked."""
     from monitor.terminal.redaction import Redactor
 
     shown = Invocation(invocation.config_path, invocation.format, Redactor(urls=False))

@@ -111,7 +111,7 @@ class ConfigFiles:
             self.problems += overlaps(self.teams)
 
     def _refuse_teams(self, trees: Sequence[Node | None]) -> None:
-        """Refuse teams that a file in a folder below names: whoever may write there could grant itself everything."""
+        """Refuse teams that a file in a folder below names: its writers could grant themselves everything."""
         for tree in trees:
             if tree is not None and "teams" in tree.keys:
                 place = tree.keys["teams"]

@@ -9,9 +9,9 @@ YAML scalar, so that `${PORT}` can be a number; in quotes, or as a part of a tex
 
 What is missing for the place of a source is a problem when that source is opened, and not before (ADR 61).
 
-What came from outside is secret, and so are keys of signatures and addresses that are as good as one: whoever knows the
-address of a chat's webhook or of a heartbeat may use it, wherever in it the token stands. Passwords in the URLs of
-sources and of the store are masked by `monitor.terminal.redaction`, by their shape.
+What came from outside is secret, and so are keys of signatures and addresses that are as good as one: the
+address of a chat's webhook or of a heartbeat can be used by all who know it, wherever in it the token stands. Passwords
+in the URLs of sources and of the store are masked by `monitor.terminal.redaction`, by their shape.
 """
 
 import errno
@@ -82,7 +82,7 @@ class Substitution:
         self.files: dict[Path, str | None] = {}
         """The files that were read, with their content, which is secret; None of one that could not be read."""
         self.unset: dict[str, Problem] = {}
-        """By source, what of its place could not be filled in: a problem of whoever opens it (ADR 61)."""
+        """By source, what of its place could not be filled in: a problem when it is opened (ADR 61)."""
         self._environment = environment
         self._team = team
         self._earlier = earlier or {}

@@ -1,4 +1,4 @@
-"""Leave out what refers to a team that is left out: nobody else is to wait for its tables and channels.
+"""Remove references to an absent team, so that it does not block other teams.
 
 A table that nothing defines is an error otherwise, so that one broken file at a start would take away each table that
 is downstream of the team's, or everything, where the main file names one.

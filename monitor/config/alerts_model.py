@@ -80,7 +80,7 @@ class Route(Section):
     to: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Channels; of `alerts.channels`.")
     quiet_hours: str | None = Field(None, description="One of `alerts.quiet_hours`.")
     unacknowledged_for: PositiveDuration | None = Field(
-        None, description="Only incidents that no user acknowledged for so long: whom to notify next."
+        None, description="Only incidents that no user acknowledged for so long: the channels to notify next."
     )
 
     digest: Digest | None = Field(None, description="One message a day: what opened, is open and was resolved.")

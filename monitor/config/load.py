@@ -162,7 +162,7 @@ class Loaded:
     def values_digest(self) -> str:
         """Return a fingerprint of the values alone, wherever the files lie and in whatever order tables and checks are.
 
-        It is kept beside the masked values, so it is slow to compute: nobody shall guess a password by it.
+        It is kept beside the masked values, so it is slow to compute: passwords must not be guessed by it.
         """
         values = self.values(redacted=False)
         for table in values["tables"]:
@@ -174,7 +174,7 @@ class Loaded:
     def values(self, *, redacted: bool = True, relative: bool = False) -> Any:
         """Return the configuration as it was read, merged and filled in, as plain data.
 
-        Masked unless told not to be. Where it is `relative`, `${here}` stays, so that it says the same in any folder.
+        Masked if `redacted`. Where it is `relative`, `${here}` stays, so that it says the same in any folder.
         """
         return as_json(_values(self.tree, self.redactor if redacted else None, relative=relative))
 

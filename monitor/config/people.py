@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from monitor.config.model import Config, Table
 
 _DEFAULT_K: Final = 5
-"""The fewest people of whom a value is shown, where no release of the table has a `k`."""
+"""A value is shown from this many people on, where no release of the table has a `k`."""
 
 
 def people_tables(config: Config) -> Mapping[str, PeopleTable]:

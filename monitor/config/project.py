@@ -32,7 +32,7 @@ _LONGEST_RUNBOOK: Final = 64 * 1024
 def policy_of(check: Check, alerts: Alerts) -> Policy:
     """Return when incidents of a check open and resolve: by its own rules, else its severity's, else the project's.
 
-    Whoever of them counts failing runs, or has them confirmed, decides on both.
+    The first of them that sets a number of failing runs, or their confirmation, decides on both.
     """
     of_severity = alerts.severities.get(check.severity)
     rules = (check, alerts) if of_severity is None else (check, of_severity, alerts)

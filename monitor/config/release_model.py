@@ -1,4 +1,4 @@
-"""A table that is to be given to somebody: which columns, within which limits, treated how, approved by whom."""
+"""A release of a table: its columns, limits, remedies and approvers."""
 
 import math
 from collections.abc import Mapping

@@ -21,7 +21,7 @@ _NAMED_SCHEMAS = frozenset({"properties", "$defs"})
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the schema of `tablewatch.yaml`: every check and hierarchy is a branch, told apart by `type`."""
+    """Return the schema of `tablewatch.yaml`: every check and hierarchy is a branch, distinguished by `type`."""
     from remedies.generalisation.spec import SPECS
 
     models: dict[str, type[BaseModel]] = {"": _whole_config()}

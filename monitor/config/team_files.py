@@ -2,7 +2,7 @@
 
     teams ─> team_folders ─> (files of a folder, read as one tree) ─> refusals ─> with_team ─> the whole tree
 
-A team adds tables, list entries and named entries; it changes nothing that somebody else wrote. Its files are read
+A team adds tables, list entries and named entries; it changes nothing of other files. Its files are read
 after all others, with the environment variables that it was granted. No file outside of its folder is read for it,
 however it is named: by a symbolic link, by `..`, by `${file:...}` or as a runbook.
 """
@@ -159,7 +159,7 @@ def _of_runbooks(tree: Node, team: TeamFolder) -> Iterator[Problem]:
 
 
 def _of_products(tree: Node, team: TeamFolder) -> Iterator[Problem]:
-    """Refuse products of other tables: whoever routes by product would hear of their incidents."""
+    """Refuse products of other tables: routes by product would lead their incidents here."""
     for product in entries(child(tree, "products")).values():
         yield from _name(child(product, "owner"), team, "name owner", team.grants.owners)
         for word in items(child(product, "tables")):
@@ -224,7 +224,7 @@ def with_team(tree: Node, part: Node, team: TeamFolder, problems: list[Problem])
 
 
 def _added(tree: Node, part: Node, team: TeamFolder, problems: list[Problem], *, depth: int) -> Node:
-    """Add entries to a mapping and to its lists, down to named entries: they belong to whoever wrote them first."""
+    """Add entries to a mapping and to its lists, down to named entries: they belong to the first file."""
     value = dict(entries(tree))
     for key, node in entries(part).items():
         current = value.get(key)

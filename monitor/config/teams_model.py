@@ -41,7 +41,7 @@ def fits(name: str, patterns: Iterable[str]) -> bool:
 
 
 def is_covered(pattern: str, granted: Iterable[str]) -> bool:
-    """Check whether all that a pattern matches is matched by one that was granted, as far as can be told for certain.
+    """Check whether all that a pattern matches is matched by one that was granted, as far as that is certain.
 
     That is so of a name that matches, of the same pattern, and of one that begins with all that stands before the `*`
     at the end of a granted one.

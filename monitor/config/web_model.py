@@ -162,7 +162,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_private_way(url: object) -> bool:
-    """Check whether nobody on the way can read what is sent to an address: https, or http on this machine."""
+    """Check whether traffic to an address cannot be intercepted: https, or http on this machine."""
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
         host = parts.hostname

@@ -131,7 +131,7 @@ class DailyLimits:
     def _forecast(
         self, tx: WriteTransaction, due: Sequence[Scheduled], now: datetime, spent: Mapping[str, Spending]
     ) -> Mapping[str, Mapping[Severity, Spending]]:
-        """Return what tables still need until the day ends, by source and severity, besides the runs that are due.
+        """Return what tables still need until the day ends, by source and severity, beside the runs that are due.
 
         A run that does not fit beside what was spent needs nothing: it waits for another day.
         """
@@ -147,7 +147,7 @@ class DailyLimits:
                 continue
             runs = table.timetable.count_until(row.next_slot, now, end) - (row.table in decided)
             if _waits(row, today) and row.due_at <= today + _FIRST_LOOK and row.table not in decided:
-                needs[table.source][Severity.CRITICAL] += cost  # it comes first, since nobody looked at it today
+                needs[table.source][Severity.CRITICAL] += cost  # it comes first, since it did not run today
                 runs -= 1
             if table.severity is Severity.CRITICAL or _fits(self.limits[table.source], spent[table.source], cost):
                 needs[table.source][table.severity] += _times(cost, runs)
@@ -180,7 +180,7 @@ def _waits(row: Scheduled, day: datetime) -> bool:
 
 
 def _fits(limit: DailyLimit, total: Spending, cost: Spending) -> bool:
-    """Check whether a run fits beside the total; one whose cost nobody knows fits while anything is left.
+    """Check whether a run fits beside the total; one of unknown cost fits while anything is left.
 
     A run that costs nothing of what is limited fits.
     """

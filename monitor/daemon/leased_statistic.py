@@ -24,7 +24,7 @@ _MOST_DOUBLINGS: Final = 16
 class LeasedStatistic(LeasedTable):
     """A scheduled query whose slot is leased.
 
-    `at`: when it continues, in monotonic seconds. `claim`: of its request, since before the charge. `told`: the last
+    `at`: when it continues, in monotonic seconds. `claim`: of its request, since before the charge. `answer`: the last
     answer of a worker, if `heard`. `ends`: the final state of its slot, once it is known.
     """
 

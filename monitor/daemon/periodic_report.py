@@ -93,7 +93,7 @@ def _make(project: Project, store: Store, due: _DueReport, now: datetime) -> Sto
 
 
 def _id(project: Project, due: _DueReport, channel: str) -> str:
-    """Return the id of a delivery: the same period and tables to a channel is the same message, whoever makes it."""
+    """Return the id of a delivery: the same period and tables to a channel is the same message, from every process."""
     names = [f"{due.period.frequency} report", project.config.project, str(due.period), channel]
     if due.scope is not None:
         names += [due.scope.key] if due.scope.kind == "domain" else [due.scope.kind, due.scope.key]

@@ -34,7 +34,7 @@ def notify_systemd(state: str) -> None:
         try:
             channel.sendto(state.encode(), address)
         except OSError:
-            return  # nobody listens any more; monitoring goes on
+            return  # no receiver any more; monitoring goes on
 
 
 def ping(url: str, *, well: bool) -> str | None:

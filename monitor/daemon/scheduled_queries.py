@@ -4,8 +4,8 @@
 
 A table that cannot be reached costs nothing, because only its catalogue is read before the charge. A charge that
 brought no answer is made again once for the slot; after that the statistic rests, each time twice as long. What cannot
-be answered is told once, until it is answered or the reason is another. Whatever the store, or the file that vouches
-for the ledger, does not take is tried again later, and holds up nothing but the statistics.
+be answered is reported once, until it is answered or the reason is another. Whatever the store, or the file that
+vouches for the ledger, does not take is tried again later, and holds up nothing but the statistics.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -247,7 +247,7 @@ class ScheduledQueries:
             self._wait_for_the_other(leased_statistic)
             return
         leased_statistic.heard = (
-            False  # where it is not known whether a charge was made, all begins anew: it counts as one
+            False  # where it is not known whether a charge was made, it is made again: it counts as one
         )
         result = self._ledger.reserve(charge, actor=_ACTOR, now=self._clock.now())
         match result:

@@ -58,7 +58,7 @@ class Timetable:
     def first(self, now: datetime) -> Scheduled:
         """Return the first slot of a table that has none yet: at once, but a cron line waits for its time.
 
-        Its time may have come a moment ago: whoever starts at six means the line of six o'clock.
+        Its time may have come a moment ago: a daemon that starts at six runs the line of six o'clock.
         """
         begin = now - ON_TIME if self.schedule.every is None else now - self.schedule.every
         return self.scheduled(self.schedule.next_after(begin, self.zone))

@@ -113,7 +113,7 @@ TWICE_BUILT = PlantedFault(
 
 FAULTS = (LATE_LOAD, DUPLICATES, NULLS, STALE_CUSTOMERS, HALF_VOLUME, TIMES_HUNDRED, TWICE_BUILT)
 RELEASE = "member-survey"
-"""The release that is on hold: its table is given to nobody until somebody approves a remedy."""
+"""The release that is on hold: it is not exported until a user approves a remedy."""
 RELEASE_REMEDY = "mondrian"
 RELEASE_CHECK = f"members.{RELEASE}-k-anonymity"
 APPROVER = "privacy-desk"

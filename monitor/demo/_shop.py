@@ -187,7 +187,7 @@ class _Connection:
 
 
 def _members() -> Iterator[tuple[int, str, int, str, str, str]]:
-    """Yield the members of the loyalty programme: persons whom a year of birth, a postcode and a sex single out."""
+    """Yield the members of the loyalty programme: people who can be identified by year of birth, postcode and sex."""
     random = np.random.default_rng(11)
     years = np.clip(random.normal(1982, 14, _MEMBERS), 1938, 2007).astype(int)
     areas, houses = random.integers(0, len(_AREAS), _MEMBERS), random.integers(0, 100, _MEMBERS)

@@ -112,7 +112,7 @@ def examine_clock(now: datetime, newest: datetime | None) -> Iterator[Finding]:
 
 
 def examine_files(loaded: Loaded) -> Iterator[Finding]:
-    """Check that nobody else can change the configuration or read passwords in it."""
+    """Check that no other user can change the configuration or read passwords in it."""
     for path in loaded.files:
         mode = path.stat().st_mode
         if mode & stat.S_IWOTH:
@@ -125,7 +125,7 @@ def examine_files(loaded: Loaded) -> Iterator[Finding]:
 
 
 def examine_channels(loaded: Loaded) -> Iterator[Finding]:
-    """Examine that the settings of alert channels can work, as far as can be told without sending anything."""
+    """Examine that the settings of alert channels can work, as far as is known without sending anything."""
     channels = loaded.config.alerts.channels
     problems = {name: channel.kind.problem(channel.settings) for name, channel in channels.items()}
     for name, problem in problems.items():
@@ -197,7 +197,7 @@ def _discrepancies(wrong: Sequence[Discrepancy]) -> Iterator[Finding]:
 def examine_disks(loaded: Loaded) -> Iterator[Finding]:
     """Examine that there is space where Tablewatch writes: for the store, for kept reports, for temporary files."""
     places: dict[str, Path] = {"temporary files": Path(tempfile.gettempdir())}
-    with suppress(StoreError):  # told by examine_store
+    with suppress(StoreError):  # reported by examine_store
         file = store_file(loaded.config.storage.url)
         places |= {} if file is None else {"the store": file.absolute().parent}
     for name, plan in loaded.config.report.by_frequency.items():
@@ -284,7 +284,7 @@ def _packages(owner: str | None) -> Iterator[Finding]:
     """Find other distributions that bring a package of the same name as one of ours.
 
     An editable installation has no owner on record: then each package must lie beside `monitor`, which importing it has
-    proved, and nobody else may have it on record.
+    proved, and no other owner may have it on record.
     """
     owners = _owners()
     fine = True

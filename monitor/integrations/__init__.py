@@ -9,7 +9,7 @@
     tables, checks and promises ──> odcs_export ──> data contract
     results of a pass ──> junit, github       problems of a configuration ──> sarif, github
 
-In: files that other tools wrote, read key by key; what a file has besides is ignored, and what cannot be used is
+In: files that other tools wrote, read key by key; further keys are ignored, and what cannot be used is
 named. Out: measurements and incidents like those of our own checks, or a proposed configuration. Nothing that was not
 read becomes a pass, and no text of another tool is stored: it may hold data values. Read `results`, then `dbt`.
 

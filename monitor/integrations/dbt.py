@@ -374,7 +374,7 @@ def _read_entry(entry: Any, *, is_freshness: bool) -> _TestEntry | _FreshnessEnt
     """Return an entry that is a check; None for one that is none, such as a model that was built."""
     name = entry.get("unique_id") if isinstance(entry, dict) else None
     if not isinstance(name, str):
-        return IgnoredItem("an entry without unique_id", "it cannot be told what it is about")
+        return IgnoredItem("an entry without unique_id", "its subject is unknown")
     if not is_freshness and not name.startswith(_TEST):
         return IgnoredItem(name, "a unit test checks code, not data") if name.startswith("unit_test.") else None
     try:

@@ -1,7 +1,7 @@
 """Workflow commands of GitHub Actions: annotations of a run and of the lines of a pull request.
 
 GitHub shows the first 10 errors and the first 10 warnings of a step: the most severe come first, and the tenth says how
-many more there are. What is in the log besides is a group for each table. Data of a command is escaped as the runner
+many more there are. The rest of the log is a group for each table. Data of a command is escaped as the runner
 reads it; a line of text never begins a command.
 """
 
@@ -109,7 +109,7 @@ def _annotation(
 
 
 def _limited(annotations: Sequence[_Annotation], clean: Callable[[str], str]) -> Iterator[str]:
-    """Yield the commands, at most ten of a level: the last one then says how many there are besides."""
+    """Yield the commands, at most ten of a level: the last one then says how many more there are."""
     for level in ("error", "warning", "notice"):
         of_level = [annotation for annotation in annotations if annotation.level == level]
         shown = of_level if len(of_level) <= _MOST else of_level[: _MOST - 1]

@@ -54,7 +54,7 @@ class ReleaseAssessment:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return 0 for what may leave, 1 for what may not, 3 where that is because nobody knows."""
+        """Return 0 for what may leave, 1 for what may not, 3 where that is unknown."""
         if self.state.word in {ReleaseWord.CLEAR, ReleaseWord.APPROVED}:
             return ExitCode.OK
         if self.state.standing.decision is not ReleaseDecision.NONE:

@@ -1,4 +1,4 @@
-"""What the registry keeps of an export, for whoever asks later what left, why, and how it was proved."""
+"""What the registry keeps of an export: its content, the decision and the verification."""
 
 import hashlib
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ def _loose(findings: ExportFindings) -> list[str]:
 
 
 def _parameters(plan: TreatmentPlan) -> Json:
-    """Return what the remedy was told, but for what may be long: hierarchies and domains stand in the configuration."""
+    """Return the remedy's parameters without long ones: hierarchies and domains stand in the configuration."""
     model: Any = plan.remedy or plan.statistic
     if model is None:
         return None

@@ -67,7 +67,7 @@ class ReleaseColumns:
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """Return the columns that nobody should learn."""
+        """Return the sensitive columns."""
         return self.release.classified(ColumnClass.SENSITIVE)
 
     @property
@@ -91,7 +91,7 @@ class ReleaseColumns:
 
     @property
     def k(self) -> int:
-        """Return the smallest group that it allows; without a limit, nobody may be alone."""
+        """Return the smallest group that it allows; without a limit 2: no person may be unique."""
         return self.release.limits.least_k or 2
 
     @property
@@ -110,7 +110,7 @@ class ReleaseColumns:
 
     @property
     def hiding_key(self) -> bytes:
-        """Return the key by which what is hidden besides is chosen: one for all releases, which hide the same."""
+        """Return the key that chooses what is hidden in addition: one for all releases, which hide the same."""
         return blake2b(key=self.key, digest_size=32, person=b"hidden besides").digest()
 
     def alone(self) -> "ReleaseColumns":

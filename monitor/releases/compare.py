@@ -3,7 +3,7 @@
 Each way is tried in a worker process, on the same copy of the columns that may leave. Nothing is given out, nothing
 is charged to a budget: of noisy answers the error is known without asking.
 
-What is compared is the protected table itself, with outputs that somebody may have: from an exact difference of two
+What is compared is the protected table itself, with outputs that an attacker may hold: from an exact difference of two
 sums the value of a record that was left out follows. So figures are rounded before they are shown
 (`RemedyTrial.coarse`), and all of it is for the steward of the table.
 """
@@ -70,7 +70,7 @@ _PRELOAD: Final = (
 MOST_LOST: Final = 80.0
 """Mean information loss, in per cent, from which on a remedy is not recommended."""
 MOST_ROWS: Final = 2_000_000
-"""A larger table is compared by a sample of so many rows, if nobody asks for more."""
+"""A larger table is compared by a sample of so many rows, by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class ReleaseComparison:
     reason: str
 
     def typed(self, as_typed: Callable[[str], str]) -> "ReleaseComparison":
-        """Return it with each command as it is typed where somebody asks."""
+        """Return it with each command as it is typed on the surface that shows it."""
         tried = [item if item.command is None else replace(item, command=as_typed(item.command)) for item in self.tried]
         return replace(self, tried=tried)
 

@@ -1,4 +1,4 @@
-"""Compute whom two exports expose together, and whom all do: from signatures of persons, of classes and of values."""
+"""Compute the people exposed by two exports together, and by all: from signatures of people, classes and values."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,8 +75,8 @@ def _limits_of(event: ReleaseEvent) -> Limits:
 class CompositionRisk:
     """What an earlier export and this one give away together.
 
-    `in_both`: persons in both. `intersected`: those of them who are alike, in both, with fewer than k - 1 others.
-    `left_over`: persons in one of them only whom the difference of the two singles out. All None where the two cannot
+    `in_both`: people in both. `intersected`: those of them who are alike, in both, with fewer than k - 1 others.
+    `left_over`: people in one of them only, singled out by the difference of the two. All None where the two cannot
     be compared. `by_difference`: by sensitive column, in how many groups the rows that one of them has more than the
     other break a limit; by "", in how many they are of fewer than k people.
     """
@@ -105,17 +105,17 @@ class ExportComparison:
     """What comparing with earlier exports found. `earlier`: of each one; None where nothing can be compared.
 
     Attributes:
-        by_all: persons in small groups by all that can be compared together; None where these are fewer than two.
+        by_all: people in small groups by all that can be compared together; None where these are fewer than two.
         promises: the limits that hold over all exports together.
-        few_values: by sensitive column, persons for whom all exports together leave fewer than l values.
+        few_values: by sensitive column, people with fewer than l possible values by all exports together.
         linked: by sensitive column, rows that can be found in an earlier export and are, joined with it, in a group
             that breaks l or t.
         distances: by sensitive column, how far joined classes are from the table that was given; where t is promised.
-        values_unknown: exports whose rows were not counted, though persons have several or l or t was promised.
+        values_unknown: exports whose rows were not counted, though people have several or l or t was promised.
         reclassified: columns that an earlier export let out as something else than they are now.
         missing: of classes that are missing in all exports, those that break l or t, and all, by the grouping of an
             export of which most break one.
-        elsewhere: by name of an export of another table, how many persons are in it too.
+        elsewhere: by name of an export of another table, how many people are in it too.
     """
 
     earlier: Sequence[CompositionRisk] | None = ()
@@ -187,11 +187,11 @@ class ExportComparison:
 
 
 NOT_COMPARED: Final = ExportComparison()
-"""Of what holds no records of anybody."""
+"""Of exports without records of people."""
 
 
 def describe_exposure(values: Mapping[str, Json]) -> str:
-    """Describe what an exposure as plain data says; nothing where people are in both, and nobody is exposed."""
+    """Describe what an exposure as plain data says; nothing where people are in both, and none is exposed."""
     both, alone = values["persons_exposed"], values["persons_left_over"]
     if not isinstance(both, int) or not isinstance(alone, int):
         return "it cannot be compared, since the exports use different person keys"
@@ -224,12 +224,12 @@ def composition_risk(
 
 
 def is_comparable(earlier: Earlier, pairs: PersonPairs) -> bool:
-    """Return whether two exports tell persons apart by the same column and key, and name all of them."""
+    """Return whether two exports tell people apart by the same column and key, and name all of them."""
     return earlier.pairs.digest == pairs.digest and not earlier.pairs.unnamed and not pairs.unnamed
 
 
 def exposed_by_all(earlier: Sequence[Earlier], pairs: PersonPairs, k: int) -> int | None:
-    """Count whom all exports together leave in small groups; None where fewer than two earlier ones can be compared."""
+    """Count the people in small groups by all exports together; None with fewer than two comparable earlier ones."""
     from checks.risk.composition import intersect_all_signed
 
     before = [
@@ -243,7 +243,7 @@ def exposed_by_all(earlier: Sequence[Earlier], pairs: PersonPairs, k: int) -> in
 def few_values(
     earlier: Sequence[Earlier], pairs: PersonPairs, attribute: bytes, least: float, *, missing: bytes
 ) -> int:
-    """Count whom all exports together leave with fewer values of a sensitive column than were promised."""
+    """Count the people with fewer possible values of a sensitive column, by all exports together, than promised."""
     from checks.risk.composition import SignedClasses, few_values_signed
 
     every = [current_earlier.pairs for current_earlier in earlier if is_comparable(current_earlier, pairs)] + [pairs]
@@ -284,17 +284,17 @@ def _names(event: ReleaseEvent, word: str) -> Sequence[str]:
 
 
 def describe_joint_exposure(many: int) -> str:
-    """Format whom all exports together expose."""
+    """Format the number of people exposed by all exports together."""
     return f"combined with all earlier exports, {_persons(many)} are in groups below the limit"
 
 
 def check_exposures(case: ReleaseColumns, export_comparison: ExportComparison, *, way_out: Callable[[], str]) -> None:
-    """Check that nobody is exposed, and that every limit that an export promised holds over all of them.
+    """Check that no person is exposed, and that every limit that an export promised holds over all of them.
 
     `way_out`: returns the beginning of a hint, what would help beside the same treatment.
 
     Raises:
-        Stop: somebody is, or an earlier export cannot be compared.
+        Stop: one is, or an earlier export cannot be compared.
     """
     k = case.k if export_comparison.promises is None else export_comparison.promises.k
     for item in export_comparison.earlier or ():
@@ -328,4 +328,4 @@ def _groups(many: int) -> str:
 
 
 def _persons(many: int) -> str:
-    return "1 person" if many == 1 else f"{many:,} persons"
+    return "1 person" if many == 1 else f"{many:,} people"

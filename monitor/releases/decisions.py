@@ -66,7 +66,7 @@ class ReleaseDecisions:
             raise _not_trusted(flaws[0].problem)
 
     def check_persons(self, tx: ReadTransaction, persons: RememberedPersons) -> None:
-        """Check that the remembered persons of an earlier export are as they were recorded.
+        """Check that the remembered people of an earlier export are as they were recorded.
 
         Raises:
             Stop: they are not.
@@ -87,7 +87,7 @@ class ReleaseDecisions:
         return standing(tx.release_events.matching(case.name), digest=case.digest, expires_after=after, now=now)
 
     def approve(self, remedy: str, *, by: str, note: str, how: str | None = None) -> ReleaseStanding:
-        """Approve a remedy, for the table as it is now; `how` somebody signed in is recorded with it.
+        """Approve a remedy, for the table as it is now; `how` the user signed in is recorded with it.
 
         Raises:
             Stop: there is no such remedy, this person may not approve, or the table cannot be read.
@@ -119,7 +119,7 @@ class ReleaseDecisions:
         return self._write(ReleaseEventKind.APPROVED, by, note, body)
 
     def hold(self, *, note: str, by: str = AGENT) -> ReleaseStanding:
-        """Put it on hold until somebody approves it again.
+        """Put it on hold until a user approves it again.
 
         Raises:
             Stop: no note.
@@ -135,7 +135,7 @@ class ReleaseDecisions:
         return self.standing()
 
     def check_approver(self, by: str) -> None:
-        """Check that somebody may approve: named in `approvers`, if there are any, and never the table's owner.
+        """Check that a user may approve: named in `approvers`, if there are any, and never the table's owner.
 
         Raises:
             Stop: this person may not.

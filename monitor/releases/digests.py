@@ -1,4 +1,4 @@
-"""Fingerprint the columns of a table that are to leave, so that an approval is of what somebody has seen.
+"""Fingerprint the columns of a table that are to leave, so that an approval is of the content that was reviewed.
 
 The engine that holds the rows hashes them, so that a change of any is seen without reading one. By the same marks the
 earlier exports of a table are found (`SameTable`): an export remembers those of its table's files or its database
@@ -49,7 +49,7 @@ class SameTable:
 
         Args:
             case: the release.
-            tx: the store, whose exports name the tables that are looked at besides those of releases and budgets.
+            tx: the store, whose exports name the tables that are looked at beside those of releases and budgets.
             content: the mark of the table's content, where it was read.
         """
         project, table = case.project, case.release.table

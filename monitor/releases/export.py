@@ -1,11 +1,11 @@
 """Export an approved release: treat, write, read again, prove, compare with earlier exports, remember, give out.
 
     approved? ─> the table is what was approved? ─> charge, if it costs epsilon ─> treat ─> write a draft ─> prove it
-    ─> whom does it expose, together with what was given out before? ─> is the table still the same? ─> remember
+    ─> does it expose people, together with earlier exports? ─> is the table still the same? ─> remember
     ─> the file gets its name
 
 Whatever fails leaves no file behind. It is remembered before the file gets its name: a crash in between leaves an
-export on record that nobody has, never a file that nobody knows of.
+export on record without a file, never a file without a record.
 """
 
 import os
@@ -63,7 +63,7 @@ def export(
 
     Raises:
         Stop: it is not approved, the table is not what was approved, the file does not hold the limits, or it exposes
-            somebody together with an earlier one.
+            people together with an earlier one.
     """
     # 1. Check the approval and the table; charge what costs epsilon; treat the table, or compute the answers.
     with one_connection_to(decisions.case.place):
@@ -250,5 +250,5 @@ def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:
     together, elsewhere = (event.body[word] for word in ("together", "persons_elsewhere"))
     notes += [str(item) for item in together] if isinstance(together, list) else []
     for name, many in elsewhere.items() if isinstance(elsewhere, Mapping) else ():
-        notes.append(f"{many:,} persons are in export {name} of another table too, with which it was not compared")
+        notes.append(f"{many:,} people are in export {name} of another table too, with which it was not compared")
     return notes

@@ -133,7 +133,7 @@ def _check_declared(decisions: ReleaseDecisions, release_standing: ReleaseStandi
 
 
 def _check_approver(decisions: ReleaseDecisions, release_standing: ReleaseStanding) -> None:
-    """Check that whoever approved may still do so by the present configuration.
+    """Check that the approver may still approve by the present configuration.
 
     Raises:
         Stop: this person may not.

@@ -3,7 +3,7 @@
 New rows of a class wait until they are k with enough values. Where rows have left, or changed, others of their class
 are left out with them. Each step holds back the fewest rows that mend what it finds; steps repeat until nothing is
 broken, also by the smaller unions of classes that the rows that are left are made of. Among rows that would do equally,
-those of new persons go first, then the first by the signature of the person, a keyed hash: the same state holds back
+those of new people go first, then the first by the signature of the person, a keyed hash: the same state holds back
 the same rows.
 """
 
@@ -61,7 +61,7 @@ class _Choice:
         self._classes()
 
     def _new_persons(self, item: ComparedRows) -> None:
-        """Let fewer than k new persons of a class wait."""
+        """Let fewer than k new people of a class wait."""
         (_, people), (_, classes) = item.people, item.classes
         fresh = item.is_new & self.kept
         pairs = distinct_pairs(people[fresh], classes[fresh])
@@ -69,7 +69,7 @@ class _Choice:
         self.kept &= ~(fresh & few[classes])
 
     def _gone_persons(self, item: ComparedRows) -> None:
-        """Leave out others of an earlier class of which fewer than k persons are gone, until it is k."""
+        """Leave out others of an earlier class of which fewer than k people are gone, until it is k."""
         (before, people), (earlier, _) = item.people, item.classes
         pairs = distinct_pairs(before, earlier)
         stays = np.isin(pairs[:, 0], people[self.kept])
@@ -126,7 +126,7 @@ class _Choice:
     def _leave(self, rows: Whole, person: Whole, known: Mask, wanted: int) -> None:
         """Leave out a row each of further people of a part of which rows of few people are gone; of all, if need be.
 
-        `rows`: of the part, in their turn. `known`: which rows are of people of whom some are gone.
+        `rows`: of the part, in their turn. `known`: which rows are of people with removed rows.
         """
         others = rows[~known[rows]]
         _, first = np.unique(person[others], return_index=True)

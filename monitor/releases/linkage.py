@@ -1,6 +1,6 @@
-"""Judge rows that a pseudonym links: whoever sees that rows are of one person looks at all of them together.
+"""Judge rows that a pseudonym links: an attacker who sees that rows are of one person uses all of them together.
 
-Count persons instead of rows: five rows that are alike hide nobody if they are all of one person.
+Count people instead of rows: five equal rows hide no person if they are all of one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PersonLevelK:
-    """Among how many persons somebody hides. `least`: the fewest, None where there is no row.
+    """Person-level k. `least`: the fewest people in a class, None where there is no row.
 
-    `exposed`: persons among fewer than k; rows that name no person count as one. `linked`: whether the rows of a person
-    can be told to be one person's, by a pseudonym: then all of them together have to be alike with those of others.
+    `exposed`: people among fewer than k; rows without a person count as one. `linked`: whether a pseudonym links
+    the rows of a person: then all of them together have to be alike with those of others.
     """
 
     least: int | None
@@ -44,14 +44,14 @@ class PersonLevelK:
 def person_level_k(
     people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linked: bool, apart: bool = False
 ) -> PersonLevelK:
-    """Count the persons in each class.
+    """Count the people in each class.
 
     Args:
         people: of each row, the person; NULL where none.
         classes: of each row, in the same order, the quasi-identifiers as they leave; NULL is a value of its own.
-        k: persons among whom everybody hides, at least.
+        k: the least number of people in a class.
         linked: whether the output tells which rows are of one person.
-        apart: whether each row that names nobody is taken for a person of its own, else all of them for one.
+        apart: whether each row without a person is taken for a person of its own, else all of them for one.
     """
     if not len(people):
         return PersonLevelK(None, 0, linked)
@@ -66,7 +66,7 @@ def person_level_k(
 
 
 def linked_classes(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool = False) -> Sequence[int]:
-    """Number the classes of rows as whoever sees which rows are of one person distinguishes them; as `person_level_k`.
+    """Number the classes of rows for an attacker who sees which rows are of one person; as `person_level_k`.
 
     Two rows have the same number where their classes are the same, and those of all rows of the one person and of the
     other.
@@ -121,7 +121,7 @@ def _numbered(classes: "pd.DataFrame") -> Sequence[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedUnit:
-    """Whose each row is, by the person key or by a pseudonym. `apart`: rows that name nobody are of several."""
+    """Whose each row is, by the person key or by a pseudonym. `apart`: rows without a person are of several."""
 
     of_row: "pd.Series[Any]"
     apart: bool = False
@@ -138,7 +138,7 @@ def units_of(
     people: "pd.Series[Any] | None",
     identifiers: "pd.DataFrame | None" = None,
 ) -> Sequence[LinkedUnit]:
-    """Return by what rows are somebody's: the person key, each pseudonym that leaves, else what repeats of the others.
+    """Return the columns that assign rows to people: the person key, each released pseudonym, else repeating columns.
 
     Args:
         case: the release.
@@ -190,7 +190,7 @@ def classes_of(case: ReleaseColumns, frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", units: Sequence[LinkedUnit]) -> PersonLevelK | None:
-    """Count persons in the place of rows: the smallest crowd, by each of `units_of`; None without any."""
+    """Count people in the place of rows: the smallest crowd, by each of `units_of`; None without any."""
     linked, classes = bool(pseudonyms_in(case, frame)), classes_of(case, frame)
     person_level_ks = [
         person_level_k(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart) for unit in units
@@ -262,7 +262,7 @@ def _farthest(
 
 
 def readings_in(case: ReleaseColumns, name: str, reference: "Frequencies") -> "Sequence[ValueReading]":
-    """Return how the values of a sensitive column are read besides, by what the release declares."""
+    """Return further readings of the values of a sensitive column, by what the release declares."""
     from checks.risk.pairs import readings_of
 
     return readings_of(reference.sensitive_values[name], **case.declared(name))

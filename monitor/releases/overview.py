@@ -1,9 +1,9 @@
 """List which releases are on hold, since when, and by which check; the others are clear, or approved with a remedy.
 
 hold      a person or Tablewatch put it on hold; or a disclosure check of the table fails or could not be evaluated, or
-          a disclosure incident of it is open, and nobody has approved a remedy since
+          a disclosure incident of it is open, and no remedy was approved since
 clear     every one of them was evaluated, and passes its limits: that, and no statement of law
-approved  somebody approved a remedy, under which it may leave; whether the table is still the same is seen then
+approved  a user approved a remedy, under which it may leave; whether the table is still the same is seen then
 expired   the approval was for so long
 
 A check that belongs to another release of the same table holds that one only.
@@ -47,7 +47,7 @@ class HoldingCheck(Shape):
     """What holds a release.
 
     `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`,
-    `decision` (somebody put it on hold, or what was approved is configured otherwise now), or why a check could not be
+    `decision` (a user put it on hold, or what was approved is configured otherwise now), or why a check could not be
     evaluated. `check_id`: None where no check is behind it. `since`: None if it never was otherwise. `what`: what the
     incident is about, in a check's words or in a person's.
     """

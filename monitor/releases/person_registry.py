@@ -1,4 +1,4 @@
-"""Compare whom a release holds with whom earlier exports of the same table held, by keyed signatures only."""
+"""Compare the people of a release with those of earlier exports of the same table, by keyed signatures only."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ class PersonRegistry:
 
     @classmethod
     def of(cls, decisions: ReleaseDecisions, state: TableDigest) -> "PersonRegistry":
-        """Read it. Randomised tables and noisy answers are no records of anybody: epsilon is the measure of these."""
+        """Read it. Randomised tables and noisy answers are no records of people: epsilon is the measure of these."""
         with decisions.store.reading() as tx:
             table = SameTable.of(decisions.case, tx, content=state.content)
             return cls(decisions, _records(table.exports(tx)), table)
@@ -116,7 +116,7 @@ class PersonRegistry:
         """Compare with every earlier export of the table, and with all of them together.
 
         Raises:
-            Stop: somebody would be exposed, or an earlier export cannot be compared; unless the release only wants
+            Stop: people would be exposed, or an earlier export cannot be compared; unless the release only wants
                 warning.
         """
         case = self.decisions.case
@@ -248,7 +248,7 @@ class PersonRegistry:
         return replace(export_comparison, few_values=few, distances=far)
 
     def _elsewhere(self, pairs: PersonPairs) -> Mapping[str, int]:
-        """Count the persons who are in exports of other tables too, as far as these tell persons apart alike."""
+        """Count the people who are in exports of other tables too, as far as these tell people apart alike."""
         with self.decisions.store.reading() as tx:
             events = _records(tx.release_events.matching(kind=ReleaseEventKind.EXPORTED))
         others = [event for event in events if not self.table.is_of(event)]
@@ -268,10 +268,10 @@ class PersonRegistry:
     def remember(
         self, event: ReleaseEvent, pairs: PersonPairs | None, *, check: Callable[[ReadTransaction], None]
     ) -> None:
-        """Remember an export: whom it holds first, so that no export is on record that cannot be compared.
+        """Remember an export: its people first, so that no export is on record that cannot be compared.
 
-        Whom an export held that was stopped in between, and so gave out no file, is forgotten by the next. `check`
-        looks in the same step whether it may still be remembered: nobody else writes in between.
+        The people of an export that was stopped in between, without a file, are forgotten by the next. `check`
+        decides in the same transaction whether it may still be remembered.
 
         Raises:
             Stop: another export of the table was remembered since this one began; or as `check`.
@@ -337,7 +337,7 @@ class PersonRegistry:
 
 
 def _records(exports: Sequence[ReleaseEvent]) -> Sequence[ReleaseEvent]:
-    """Return the exports that hold records of persons."""
+    """Return the exports that hold records of people."""
     return [export for export in exports if export.body.get("kind") == RemedyKind.TABLE.value]
 
 

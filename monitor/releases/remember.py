@@ -1,4 +1,4 @@
-"""Remember whom a table holds at the moment at which it is given away, so that later releases are compared with it."""
+"""Remember the people of a table when it is exported, so that later releases are compared with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

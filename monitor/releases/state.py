@@ -1,7 +1,7 @@
 """Describe how a release stands by what was decided of it: pure, from the facts in order.
 
 held        a person, or Tablewatch, put it on hold, and not approved since
-approved    somebody approved a remedy, of this configuration, and that has not expired
+approved    a user approved a remedy, of this configuration, and that has not expired
 expired     the approval was for so long
 """
 
@@ -86,7 +86,7 @@ def _text(event: ReleaseEvent, name: str) -> str | None:
 
 
 def digest_of(name: str, release: Release) -> str:
-    """Fingerprint all that the configuration says of a release: 128 bits, so that nobody finds two of the same."""
+    """Fingerprint all that the configuration says of a release: 128 bits, so that collisions cannot be made."""
     fields = release.model_dump(mode="json")
     if fields["limits"]["unclassified_uniqueness"] is None:  # so that approvals outlive the version that brought it
         del fields["limits"]["unclassified_uniqueness"]

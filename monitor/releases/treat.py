@@ -151,7 +151,7 @@ def verify_release(
     Raises:
         Stop: it does not hold that, or is not what was written.
         Refused: it is not as it was randomised.
-        Misfit: it holds values that cannot be told apart.
+        Misfit: it holds values that cannot be distinguished.
     """
     exact = getattr(plan.remedy, "columns", ()) if plan.kind is RemedyKind.RANDOMISED else case.quasi
     written = written.exactly([name for name in exact if name in plan.columns])
@@ -216,11 +216,11 @@ def too_unique(case: ReleaseColumns, uniqueness: Uniqueness) -> Sequence[str]:
 
 
 def _persons(many: int) -> str:
-    return "1 person is" if many == 1 else f"{many:,} persons are"
+    return "1 person is" if many == 1 else f"{many:,} people are"
 
 
 def _check_flat(case: ReleaseColumns, frame: "pd.DataFrame") -> None:
-    """Check that nothing nested is to be told apart: an engine takes lists and structs for alike whose bytes differ.
+    """Check that no nested value is to be compared: engines take lists and structs of different bytes for equal.
 
     Raises:
         NotProved: one is.
@@ -277,7 +277,7 @@ def _reference(treated: TreatedTable, name: str, draft: Path) -> "Frequencies":
 
 
 def question_of(columns: Sequence[str]) -> str:
-    """Return the question that anybody can put to the file, in SQL."""
+    """Return the SQL with which a user can verify the file."""
     from remedies import grouped_by
 
     return grouped_by(columns) if columns else "SELECT count(*) FROM output"
@@ -321,5 +321,5 @@ def _randomised(
 
 
 def _most_rows(people: "pd.Series[Any]") -> int:
-    """Return how many rows a person has at most; rows that name nobody are taken for one person's."""
+    """Return how many rows a person has at most; rows without a person are taken for one person's."""
     return int(people.value_counts(dropna=False).max()) if len(people) else 0

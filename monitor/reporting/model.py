@@ -1,7 +1,7 @@
 """The view model of a report of a period: numbers and message ids, no formatted text and no layout.
 
 Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is exact, in
-the currency of the project, and rounded once, by whoever shows it; where no rate is configured it is None, which is not
+the currency of the project, and rounded once, when it is shown; where no rate is configured it is None, which is not
 the same as nothing. The renderers turn one value into a page, a JSON document or Markdown, in any language.
 """
 

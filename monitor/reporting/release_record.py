@@ -63,7 +63,7 @@ class CertificateColumn:
 
 @dataclass(frozen=True, slots=True)
 class EarlierExport:
-    """Persons whom an earlier export and this one expose together; None where that cannot be computed.
+    """The people exposed by an earlier export and this one together; None where that cannot be computed.
 
     `groups`: of which the rows that one has more than the other break a limit on sensitive values.
     """
@@ -148,7 +148,7 @@ class Certificate:
 
     @property
     def exposed_by_all(self) -> int | None:
-        """Return the number of persons whom it and all earlier exports expose; None with fewer than two earlier."""
+        """Return the number of people exposed by it and all earlier exports; None with fewer than two earlier."""
         count: int | None = self.body.get("exposed_by_all")
         return count
 

@@ -25,8 +25,8 @@ from monitor.summaries.ranking import Ranking
 class TimeState(StrEnum):
     """What is known of a table at a moment, in the order of the legend.
 
-    Bad data is told apart before and after its detection. `NOT_MONITORED`: before the first run of a check, or between
-    runs that were missed. `NOT_YET`: after the moment of knowing.
+    Bad data is distinguished before and after its detection. `NOT_MONITORED`: before the first run of a check, or
+    between runs that were missed. `NOT_YET`: after the moment of knowing.
     """
 
     GOOD = "good"

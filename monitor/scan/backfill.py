@@ -1,4 +1,4 @@
-"""Evaluate checks as of past times, oldest first, so that baselines exist on the first day. Nobody is notified."""
+"""Evaluate checks as of past times, oldest first, so that baselines exist on the first day. Nothing is notified."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -95,7 +95,7 @@ def record_past(
 
 @dataclass
 class PastIncidents:
-    """The incidents of a backfill: decided from one past time to the next, and announced to nobody.
+    """The incidents of a backfill: decided from one past time to the next, and not announced.
 
     A check that has run before has its incidents already: none are opened for it.
     """

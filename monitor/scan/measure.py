@@ -147,7 +147,7 @@ class _Run:
         return template.fill(self.now, self.literals)
 
     def _look_again(self, check_id: str, measurement: Measurement) -> Measurement | Outcome:
-        """Measure what a check wants besides, until it wants nothing more."""
+        """Measure a check's follow-up questions until there are none."""
         subject = self.plan.subject
         for _ in range(_MOST_LOOKS):
             again = self._attempt([check_id], partial(plan_again, subject, check_id, measurement, self.source))

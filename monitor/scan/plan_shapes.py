@@ -1,6 +1,6 @@
 """Plan tables of one shape once: those with equal columns and equal checks run the same SQL but for their name.
 
-The plan of a shape is made for a table that is not there, with check ids that nobody wrote; both are replaced for each
+The plan of a shape is made for a table that is not there, with generated check ids; both are replaced for each
 table (ADR 39). Plans of shapes stay in the memory of this process, and hold what a plan holds: no value of a table.
 """
 
@@ -25,7 +25,7 @@ _MOST_SHAPES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class PlanShape:
-    """The key of a cached plan, besides the names of the table and of its checks."""
+    """The key of a cached plan, without the names of the table and of its checks."""
 
     spec: SourceSpec
     dialect: str

@@ -227,7 +227,7 @@ def _sampled(check: Check, context: Context) -> Wants:
 
 
 def plan_again(subject: Subject, check_id: str, measurement: Measurement, source: Source) -> TablePlan | Measurement:
-    """Ask a check what it wants besides, now that numbers are known: plan that, or give what it is judged by.
+    """Plan a check's follow-up questions by its first numbers, or return what it is judged by.
 
     Raises:
         Misconfigured, SourceError: as `plan`.

@@ -99,7 +99,7 @@ def record_slot_results(
 ) -> Sequence[CheckResult]:
     """Conclude what was looked at under leases, and end their slots, in one transaction.
 
-    What somebody else took over meanwhile is dropped: there it is looked at again.
+    Results of leases that another process took over are dropped: it checks those tables again.
 
     Raises:
         StoreError: nothing of the batch was remembered, and no slot ended.
@@ -135,7 +135,7 @@ def record_external_results(
 def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
     """Judge a batch of tables and remember nothing.
 
-    Without a store there is no history. With one that cannot even be read, nobody knows whether there is any: a check
+    Without a store there is no history. With one that cannot be read, history is unknown: a check
     that asks for it could not be evaluated.
     """
     if any(looked.has_counts for looked in batch):

@@ -204,8 +204,9 @@ class ScanCost:
 class TableResult:
     """A table that was looked at: when, and what came back for each check.
 
-    `told`: what came back for the target's question; an outcome says why that cannot be asked. None without a question,
-    and where one that is paid for brought nothing: why may tell of the data. `cost`: None where nothing was read.
+    `answer`: what came back for the target's question; an outcome says why that cannot be asked. None without a
+    question, and where one that is paid for brought nothing: why may tell of the data. `cost`: None where nothing was
+    read.
     """
 
     target: Target

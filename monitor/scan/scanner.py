@@ -2,7 +2,7 @@
 
 What was measured goes to the caller's thread in batches, many tables at once, but none waits long for the others. A
 thread whose statement cannot be stopped is left alone with it, and another measures the tables after it. A pass that
-is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody wants what they still measure.
+is given up (Ctrl-C, a store that fails) does not wait for the sources: their results are not needed.
 """
 
 from collections import deque
@@ -254,7 +254,7 @@ class _Results:
         while not over:
             self._wake.wait(wait_for(cost_s, shortest_s=_SHORTEST_WAIT_S))
             self._wake.clear()
-            over = len(self._closed) == self._sources  # before taking: whoever is done has put in all it has
+            over = len(self._closed) == self._sources  # before taking: a source that is done has put in all results
             self._idle.clear()
             least = _MOST_TABLES if not over and len(self._results) >= _MOST_TABLES else 1  # few are a batch as dear
             while len(self._results) >= least:

@@ -186,7 +186,7 @@ def _tracked(
 
 
 def _gone(result: CheckResult, name: str, incident: Incident, *, is_cut: bool) -> CheckResult:
-    """Return the result of a segment with an open incident that did not come back: nobody knows where some are cut."""
+    """Return the result of a segment with an open incident that did not come back: unknown where some are cut."""
     title = Message(incident.title, incident.title_values).segment or name
     outcome = replace(_GONE, message=_GONE.message.about(title))
     return replace(result, series=name, segment=title, outcome=outcome, is_gone=not is_cut)

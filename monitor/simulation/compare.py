@@ -1,7 +1,7 @@
 """Compare what the present configuration gives with what a proposed one would have given: hours, money, alerts.
 
 A problem is a time in which episodes of a check overlap, of either configuration: it is noticed by one, the other or
-both. How its repair would have gone nobody knows, so it is counted both ways: it ended when it did, or it took as long
+both. The length of its repair is unknown, so it is counted both ways: it ended when it did, or it took as long
 as it did from its detection. What would not have been noticed at all is no incident, and its hours are no downtime by
 definition; they stand apart, since the data was as bad.
 """

@@ -142,7 +142,7 @@ def _is_there(source: Source, name: str) -> bool:
         source.table(name)
     except TableNotFound:
         return False
-    except SourceError:  # told beside the table
+    except SourceError:  # reported beside the table
         return True
     return True
 

@@ -127,7 +127,7 @@ def engine_of(path: Path) -> str:
     try:
         with path.open("rb") as file:
             head = file.read(_MAGIC_AT + len(_MAGIC))
-    except OSError:  # told when it is opened
+    except OSError:  # reported when it is opened
         head = b""
     return "duckdb" if head[_MAGIC_AT:] == _MAGIC else DATABASES[path.suffix.lower()]
 

@@ -24,7 +24,7 @@ _MOST_FAULTS: Final = 0.02
 _MOST_GROUPS: Final = 3
 _MOST_PARTS: Final = 15
 _MOST_SPREAD: Final = 3
-"""Lengths of a run that are told apart; where there are more, any length is meant."""
+"""Lengths of a run that are distinguished; where there are more, any length is meant."""
 _RARE: Final = 0.01
 """The share of rows of a group below which a length of a run, or a group, is a fault, if the others are as regular."""
 

@@ -75,7 +75,7 @@ class Proposal:
 
     @property
     def active(self) -> bool:
-        """Check whether it may be switched on without anybody looking: sure, tried, and passing."""
+        """Check whether it may be switched on without a review: sure, tried, and passing."""
         tried = self.check is None or (self.now is not None and self.now.status is Status.PASS)
         return self.confidence is not Confidence.LOW and tried
 

@@ -240,7 +240,7 @@ def quasi_identifiers(table: TableStatistics) -> Iterator[Proposal]:
     names = [name for name, kind in kinds.items() if kind is ColumnClass.QUASI_IDENTIFIER]
     if len(names) >= _FEWEST_QUASI_IDENTIFIERS:
         setting = {"columns": dict.fromkeys(names, ColumnClass.QUASI_IDENTIFIER.value)}
-        why = "named as what people may know of a person; `tablewatch privacy risk suggest` counts whom they identify"
+        why = "named as what people may know of a person; `tablewatch privacy risk suggest` counts those they identify"
         yield Proposal("quasi_identifiers", tuple(names), why, Confidence.LOW, setting=setting)
 
 

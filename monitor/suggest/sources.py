@@ -17,7 +17,7 @@ from sources import IcebergCatalog, SourceSpec, delta_tables, is_file, path_in_u
 _CATALOGUE: Final = "iceberg+"
 """What stands before the address of a catalogue of Iceberg tables."""
 _ADD: Final = "add it by --source"
-_STORE: Final = "tablewatch.db"  # where our own store lies unless told otherwise
+_STORE: Final = "tablewatch.db"  # the default path of our own store
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SourceLocation:
 
 
 class SourceNotFound(Exception):
-    """Nobody said where the tables are, and none were seen."""
+    """No source was given, and no tables were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _together(lakes: Sequence[FolderFiles]) -> Sequence[FolderFiles]:
 def _looked_into(path: Path) -> Iterator[str | None]:
     """Yield the folder itself as None, and the folders below it unless it is one table."""
     yield None
-    with suppress(OSError):  # told of the folder itself
+    with suppress(OSError):  # reported for the folder itself
         contents = Folder.of(path)
         yield from () if contents.is_table else contents.folders
 

@@ -272,7 +272,7 @@ def _title(incident: Incident) -> str | Message:
 
 
 def _earlier(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
-    """Return an earlier incident with how it was ended, by whom, and what people wrote of it."""
+    """Return an earlier incident with its resolution, who resolved it, and notes."""
     incident, alike = candidate.clue.evidence["incident"], candidate.clue.evidence["alike"]
     events = tx.incidents.events(incident.id)
     ended = [event.actor for event in events if isinstance(event.change, Resolved)]

@@ -1,4 +1,4 @@
-"""Since when tables are watched, when anybody saw anything, and the gaps that the store learns of at the next run."""
+"""Coverage: since when tables are monitored, observed time, and gaps that the store learns of at the next run."""
 
 from bisect import bisect_right
 from collections import defaultdict

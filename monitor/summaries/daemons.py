@@ -14,7 +14,7 @@ SILENT: Final = timedelta(minutes=1)
 
 _KEPT: Final = timedelta(hours=1)
 _MOST_SILENT: Final = 3
-"""Silent daemons that are told one by one: where they are killed again and again, there are many."""
+"""Silent daemons that are listed: where they are killed again and again, there are many."""
 
 _MOST_DELAYED: Final = 5
 

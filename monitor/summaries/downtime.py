@@ -162,7 +162,7 @@ class _Survey:
         return PatternSurvey(self.spans, self.as_of_us, self.project.config.incidents, self.maintenance, pricing)
 
     def is_known(self, downtime: Downtime) -> bool:
-        """Check whether a window's figures are known: somebody reported, or a check saw something and that is kept."""
+        """Check whether a window's figures are known: incidents were reported, or stored runs observed it."""
         if downtime.is_reported or self._is_reported(downtime.window):
             return True
         return self.observed.in_some_of(downtime.window) and from_us(downtime.window.end_us) > self.kept_since
@@ -218,7 +218,7 @@ class _Survey:
     def days(self, window: Window) -> Iterator[DowntimePart]:
         """Yield every day that had begun when the figures were taken.
 
-        Days on which no check saw anything and of which nobody reported anything are not known; where no check ever ran
+        Days on which no check saw anything and without reports are not known; where no check ever ran
         and people report what they find, their days are what they reported.
         """
         reports_only = self.watching.first is None and self.measured(window).is_reported

@@ -156,13 +156,13 @@ def english_title(incident: Incident) -> str:
 
 
 def owner_of(project: Project, incident: Incident) -> str | None:
-    """Return who answers for its table; None if nobody does, or the table is no longer configured."""
+    """Return the owner of its table; None if there is none, or the table is no longer configured."""
     table = project.config.table(incident.table)
     return None if table is None else project.config.owner_of(table)
 
 
 class EpisodeTimes(Shape):
-    """When it happened, and how long it took; null lengths: it lasts, or nobody acknowledged it."""
+    """When it happened, and how long it took; null lengths: it lasts, or it is unacknowledged."""
 
     occurred_at: Moment
     occurred_earliest: Moment
@@ -211,8 +211,8 @@ class IncidentEvent(Shape):
 class ExternalItemLine(Shape):
     """What it is in a service that shows it: a ticket with its status, a page or a message.
 
-    `item` is what the service calls it, null until its answer is known; `url` where people see it, null if that cannot
-    be told, or its channel leads to another place now.
+    `item` is what the service calls it, null until its answer is known; `url` where people see it, null if that is
+    unknown, or its channel leads to another place now.
     """
 
     channel: str

@@ -16,7 +16,7 @@ from store import Result
 
 _NAMED: Final = 5
 _ENOUGH: Final = 5
-"""Figures that are needed before it can be told what is usual."""
+"""Figures that are needed before the usual one is known."""
 _LEAST_SHIFT: Final = math.log2(1.2)
 _SPREADS: Final = 4
 _LEAST_SPREAD: Final = 0.02

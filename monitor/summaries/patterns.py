@@ -252,7 +252,7 @@ class AlarmCounts(Shape):
 class AlarmPrecision(AlarmCounts):
     """Alarms. `precision`: the share of those answered that was not false, with its 95 % interval.
 
-    `precision_least` and `precision_most`: of all alarms, if all or none that nobody answered were false.
+    `precision_least` and `precision_most`: of all alarms, if all or none of the unanswered ones were false.
     """
 
     precision: float | None
@@ -299,7 +299,7 @@ class PatternLists(Shape):
 
     @classmethod
     def listed(cls, patterns: IncidentPatterns, currency: Currency, *, most: int | None = None) -> Self:
-        """Return the first rows of each list; with `most` no check whose alarms nobody answered."""
+        """Return the first rows of each list; with `most` no check whose alarms are all unanswered."""
         tables, checks = (
             [RepeatRow.of(name, item) for name, item in rows.items()] for rows in (patterns.tables, patterns.checks)
         )

@@ -86,7 +86,7 @@ class MeasuredPromise:
 
     @property
     def seen_at_most(self) -> float | None:
-        """Return the same if all that nobody answered were false."""
+        """Return the same if all unanswered ones were false."""
         return self._rate(self.answers.false + self.answers.unanswered)
 
     @property

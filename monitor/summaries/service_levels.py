@@ -212,7 +212,7 @@ def _unseen(
 def _notified(
     project: Project, tx: ReadTransaction, spans: Spans, tables: Collection[str], as_of: datetime
 ) -> Mapping[tuple[int, int], datetime | None]:
-    """Return when somebody was first notified of each episode; what is past retention or was imported is left out."""
+    """Return when the first message of each episode was delivered; none past retention or imported."""
     kept_since = as_of - project.config.storage.keep_measurements
     episodes = Counter(
         incident

@@ -11,7 +11,7 @@ from store import Scope, Silence
 
 
 class SilenceLine(Shape):
-    """A silence: of what, from when until when, why and by whom. `name`: of the table or domain."""
+    """A silence: its scope, time, reason and author. `name`: of the table or domain."""
 
     id: int
     scope: Scope

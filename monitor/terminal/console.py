@@ -131,7 +131,7 @@ class _Stream(io.FileIO):
             raise
         except OSError as error:
             if not self._is_data:
-                return len(data)  # what nobody can read is no reason to leave a thing undone
+                return len(data)  # a message that cannot be shown must not stop the command
             discard_stdout()
             from monitor.terminal.output_file import reason
 
@@ -140,7 +140,7 @@ class _Stream(io.FileIO):
 
 
 class StdoutLost(Stop):
-    """Standard output takes no more: what the command found could not be told."""
+    """Standard output takes no more: the command's result could not be written."""
 
 
 def discard_stdout() -> None:
@@ -206,7 +206,7 @@ def progress(
     """Yield a function to be called after each, or after some, of `total` pieces of work.
 
     On a terminal a bar appears after two seconds and goes away at the end; elsewhere a line `label [3/12]` is written
-    every ten seconds. `share`: the pieces are nothing that anybody counts, so per cent are shown, `label 25 %`.
+    every ten seconds. `share`: the pieces are no countable things, so per cent are shown, `label 25 %`.
     """
     console = console or err()
     if console.is_terminal:
@@ -246,7 +246,7 @@ def _bar(label: str, total: int, console: "Console", *, share: bool) -> Iterator
 
 @contextmanager
 def activity(label: str, *, console: "Console | None" = None, delay: float = _DELAY) -> Iterator[None]:
-    """Show what a command does meanwhile, where nobody knows how far it is: `label` and the time it has taken.
+    """Show what a command does, where its progress is unknown: `label` and the time it has taken.
 
     Only on a terminal, after `delay` seconds; it goes away at the end.
     """

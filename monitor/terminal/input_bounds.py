@@ -4,7 +4,7 @@ What comes after may then count on it: a whole number fits into a database, a nu
 as UTF-8 and converted to a number in reasonable time, a path can be looked up. What an option means has bounds of its
 own beside these.
 
-A file that a person named is read with bounds too: at most so much of it, and without waiting for somebody who never
+A file that a person named is read with bounds too: at most so much of it, and without waiting for a writer that never
 writes (`Path.read_text` waits for ever at a named pipe without a writer, and never ends at `/dev/zero`).
 """
 
@@ -63,7 +63,7 @@ def _problem_of_path(path: Path) -> str | None:
 
 
 def _is_name(error: OSError) -> bool:
-    """Check whether the name itself is wrong; what may not be looked at is told by whoever reads it."""
+    """Check whether the name itself is wrong; missing permission is reported when it is read."""
     return not isinstance(error, PermissionError | NotADirectoryError)
 
 
@@ -85,7 +85,7 @@ def read_bytes(path: Path, *, most: int = _MOST_BYTES, pipes: bool = True) -> by
     """Return what a file holds.
 
     Args:
-        path: of a regular file; also of a pipe that somebody writes to, such as `<(command)` of a shell.
+        path: of a regular file; also of a pipe with a writer, such as `<(command)` of a shell.
         most: bytes that it may hold.
         pipes: whether it may be a pipe.
 

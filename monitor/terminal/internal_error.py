@@ -1,6 +1,6 @@
 """Report something useful about a bug, without giving away data.
 
-This is the interpreter's own hook for errors that nobody caught: nothing is swallowed. The report holds the kind of
+This is the interpreter's own hook for uncaught errors: nothing is swallowed. The report holds the kind of
 error and the places in the code, never messages, arguments or values, because those may quote secrets or rows.
 """
 

@@ -67,7 +67,7 @@ class Localizer:
     Kinds of value, beside those of `checks`: `tenths` (a number with one decimal), `hours` (a length in hours and
     minutes, never days), `money` (a `Money`), `moment` (2026-11-11 10:10), `date` (11 Nov), `full_date` (with the
     year), `day` (with the weekday), `weekday`, `dates` (a pair of dates as an interval). Lengths of time are a
-    timedelta or seconds; times are aware and told in the localizer's zone.
+    timedelta or seconds; times are aware and shown in the localizer's zone.
     """
 
     def __init__(self, locale: str, timezone: str) -> None:

@@ -5,7 +5,7 @@
 Every output of a command and every report of the daemon goes through here. What is refused is the same everywhere:
 
 * the store and the files beside it, keys, the configuration, and whatever a source reads: always, also with `--force`;
-* a database, whoever's it is; a symbolic link; a device, a FIFO, a folder: always;
+* any database; a symbolic link; a device, a FIFO, a folder: always;
 * any other file that exists: without `--force`.
 
 A file that is replaced keeps its permissions. Nothing here knows the configuration: what is protected is an argument.
@@ -264,7 +264,7 @@ def _sync(path: Path) -> None:
 def _name_draft(draft: Path, path: Path, *, replace: bool, code: str) -> None:
     if not replace:
         try:
-            path.hardlink_to(draft)  # unlike a rename, this fails if somebody made the file meanwhile
+            path.hardlink_to(draft)  # unlike a rename, this fails if the file was made meanwhile
         except FileExistsError:
             raise refused(f"'{path}' was created meanwhile", "--force replaces it", code=code) from None
         except OSError:  # a disk without links, such as a memory stick

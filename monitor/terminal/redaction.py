@@ -104,7 +104,7 @@ class Redactor:
         return text
 
     def line(self, text: str) -> str:
-        """Mask every secret in a line of a configuration, which nobody may have been able to read as a whole."""
+        """Mask every secret in a line of a configuration, which may not be readable as a whole."""
         return self(self._keyed.sub(rf"\g<before>{MASK}", text) if self._urls else text)
 
     def value(self, value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Protect CSV files from spreadsheets that run cells as formulas (CSV injection, OWASP).
 
 Every CSV file of rows that the product writes is protected: an apostrophe stands before each text that a spreadsheet
-would run, and a column name that looks like a formula is refused, since nobody would find the column by another name.
+would run, and a column name that looks like a formula is refused, since the column could not be found by another name.
 Numbers stay numbers, also where they are texts: `-5` is the same in a spreadsheet. Parquet files stay as they are.
 """
 

@@ -2,7 +2,7 @@
 
 Nothing is cut off. Where a table is wider than the terminal it gives way in this order, each step only if the one
 before is not enough: texts take several lines; the last columns of text go below their rows; names break after their
-signs (`daily_` `revenue`); columns that may be left out are, which is told; all columns but the first go below. Ids,
+signs (`daily_` `revenue`); columns that may be left out are, with a note; all columns but the first go below. Ids,
 times and figures stay in one piece. In a pipe or a file each row is one line.
 """
 

@@ -14,7 +14,7 @@ from store import NO_LINKS, lock_file
 _PREFIX: Final = ".tablewatch-"
 _A_DRAFT: Final = re.compile(re.escape(_PREFIX) + r"\w{8}")
 _HELD: Final = "held"
-"""A file that is locked for as long as somebody works in the folder."""
+"""A file that is locked while a process works in the folder."""
 _INSIDE: Final = "draft"
 
 
@@ -43,7 +43,7 @@ def _made(beside: Path) -> tuple[Path, int]:
         folder = Path(mkdtemp(dir=beside, prefix=_PREFIX))
         with suppress(FileNotFoundError):  # taken for an orphan before it was locked
             number = os.open(folder / _HELD, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-            with suppress(OSError):  # a disk without locks, where nobody removes what another one left
+            with suppress(OSError):  # a disk without locks, where orphans are never removed
                 lock_file(number, wait=True)
             if (folder / _HELD).exists():
                 return folder, number
@@ -55,7 +55,7 @@ def _remove_orphans(beside: Path) -> None:
     with suppress(OSError):  # a folder in which one may write, and not look
         paths += (path for path in beside.iterdir() if _A_DRAFT.fullmatch(path.name) and not path.is_symlink())
     for folder in paths:
-        with suppress(OSError):  # somebody works in it, or it is another person's
+        with suppress(OSError):  # a process works in it, or it is another user's
             _remove_orphan(folder)
 
 

@@ -1,7 +1,7 @@
 """Compare a ticket with the incident imported from it, and return the changes that update the incident.
 
 Only values that changed in the ticket since its last import are applied, so importing the same file again changes
-nothing. They are applied also to fields that somebody corrected here since: the ticket is newer, and the output says
+nothing. They are applied also to fields that were corrected here since: the ticket is newer, and the output says
 so. Some fields stay as they are recorded, each with its reason: those that no event can change (title, table, source of
 detection), those that were corrected here before the ticket had a value, duplicates, and times in an impossible order.
 Texts are compared, never shown.
@@ -46,7 +46,7 @@ class Difference:
 
     field: str
     recorded: datetime | str | None
-    told: datetime | str | None
+    of_ticket: datetime | str | None
     stays: str | None = None
     is_new: bool = True
     replaces: str | None = None

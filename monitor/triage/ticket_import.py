@@ -97,7 +97,7 @@ class TicketImport:
         Raises:
             TicketsRefused: some rows are bad, and the import is not `partial`; nothing was written.
             UnreadableTickets, OSError: the file cannot be read to its end; nothing was written.
-            store.StoreConflict: somebody else changed one of the incidents meanwhile; nothing was written.
+            store.StoreConflict: one of the incidents was changed meanwhile; nothing was written.
         """
         with self.store.writing() as tx:
             return self._import(tx, tx, tickets, on_rows)

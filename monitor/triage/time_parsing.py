@@ -1,7 +1,7 @@
 """Read the times that people type: `2026-11-11T10:10+09:00`, `2026-11-11 10:10`, `2h ago`, `now`, dates for windows.
 
 A time without an offset is read on the wall clock of the project, and the reader says so. One that the clocks of that
-zone skip, or show twice, is refused: guessing would put an hour into somebody's figures.
+zone skip, or show twice, is refused: guessing would add an hour to figures.
 """
 
 import re
@@ -31,7 +31,7 @@ _TIME: Final = re.compile(
 _EXACT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{3}|\.\d{6})?(?:Z|[+-]\d{2}:\d{2})", re.ASCII)
 """As most systems write it, with an offset: read a million times without a second look."""
 _SLASHED: Final = re.compile(r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?P<rest>| (?P<hour>\d{1,2}):.*)")
-"""As spreadsheets write it in Japan, `2026/10/5 9:30`: nobody puts the day before the month after a year."""
+"""As spreadsheets write it in Japan, `2026/10/5 9:30`: after a year the month always comes before the day."""
 
 
 _EPOCH: Final = re.compile(r"(?P<seconds>\d{10})(?P<thousandths>\d{3})?", re.ASCII)

@@ -35,7 +35,7 @@ class Principal:
 
 
 def is_allowed(principal: Principal | None, access: Access) -> bool:
-    """Check whether somebody, or nobody in particular, may use a route."""
+    """Check whether a user, or None without sign-in, may use a route."""
     return access is Access.PUBLIC or (principal is not None and access in ALLOWED[principal.grant.role])
 
 

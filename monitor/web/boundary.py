@@ -131,7 +131,7 @@ def _bounded(receive: Receive) -> Receive:
 
 
 def error_of(error: Exception) -> WebError:
-    """Return how a request is refused for an error; one that nobody expected is logged by its place, without values."""
+    """Return how a request is refused for an error; an unexpected one is logged by its place, without values."""
     match error:
         case WebError():
             return error
@@ -140,7 +140,7 @@ def error_of(error: Exception) -> WebError:
         case HTTPException():
             code = {404: "request.not_found", 405: "request.method"}.get(error.status_code, "request")
             return WebError(error.status_code, Problem(code, error.detail.lower()), headers=error.headers)
-        case ClientDisconnect():  # nobody reads the answer
+        case ClientDisconnect():  # no client reads the answer
             return WebError(408, Problem("request.timeout", "the request did not arrive"))
         case StoreError():
             is_refused = isinstance(error, RowRefused)

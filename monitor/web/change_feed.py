@@ -39,7 +39,7 @@ TIMING: Final = FeedTiming()
 class ChangeBatch:
     """The changes since the last batch of a stream, up to a number.
 
-    `is_complete` is false if more happened than is kept, or the numbers began anew: everything has to be read again.
+    `is_complete` is false if more happened than is kept, or the numbers restarted: everything has to be read again.
     """
 
     last: int

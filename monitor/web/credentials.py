@@ -74,7 +74,7 @@ def hash_password(password: str) -> str:
 
 
 def is_password(password: str, hashed: str | None) -> bool:
-    """Check whether a password has a hash; None, of a user without a password or of nobody, has none."""
+    """Check whether a password has a hash; None, of a user without a password or without a user, has none."""
     if len(password) > _LONGEST:
         return False
     try:
@@ -190,7 +190,7 @@ def client_of(web: Web, request: Request) -> str | None:
 
 
 def identify(web: Web, store: Store, request: Request, now: datetime) -> Principal | None:
-    """Return who sent a request; None for nobody in particular. A token counts before a proxy, a proxy before a cookie.
+    """Return who sent a request; None without credentials. A token counts before a proxy, a proxy before a cookie.
 
     Raises:
         WebError: credentials that do not hold: 401 for a token, 403 for a proxy's header that is not the proxy's.

@@ -81,7 +81,7 @@ async def monitoring_of(application: Application, principal: Principal) -> BaseM
 
 
 def _authorise(route: WebRoute, application: Application, request: Request) -> Principal | Response | None:
-    """Return who sent a request to a route that they may use; on a page that asks for somebody, the way to sign in.
+    """Return who sent a request to a route that they may use; on a page that needs a user, the redirect to sign in.
 
     Raises:
         WebError: 401, 403.

@@ -29,7 +29,7 @@ def incident_brief(
         tx: the store.
         number: of the incident.
         localizer: the language and the time zone.
-        post_mortem: whether it is a draft of a post-mortem, else a hand-over to whoever goes on.
+        post_mortem: whether it is a draft of a post-mortem, else a hand-over to the next shift.
 
     Raises:
         Stop: there is none of that number.

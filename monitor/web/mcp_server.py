@@ -2,7 +2,7 @@
 
 An assistant that a person has started asks over this process's standard input and output; nothing is listened on. The
 tools answer with the models of the web pages: numbers, times and names, no row and no value of a monitored table, no
-answer of a privacy budget. Three tools change something, and are offered only where whoever starts it says so.
+answer of a privacy budget. Three tools change something, and are offered only with the option for that.
 """
 
 import json

@@ -4,7 +4,7 @@
     (cookie)   (browser)                  (server)
 
 An attempt is one random secret in a cookie of the browser; state, nonce and the verifier of PKCE are derived from it.
-Nothing is remembered on the server in between, so that nobody can fill its memory and any process can answer.
+Nothing is remembered on the server in between, so that no client can fill its memory and any process can answer.
 """
 
 import hmac

@@ -86,7 +86,7 @@ class DeclaredColumn(Shape):
 
 
 class EarlierAnswer(Shape):
-    """An answer that was given, to whoever asked."""
+    """An earlier answer, to any user."""
 
     request_id: str
     answered_at: Moment

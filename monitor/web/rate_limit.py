@@ -17,7 +17,7 @@ from monitor.terminal.problem import Problem
 from monitor.web.problems import WebError
 
 RETRY_S: Final = 2
-"""Seconds after which a client that was refused for want of a place is told to ask again."""
+"""Seconds of Retry-After for a client that was refused because all places were taken."""
 _Result = TypeVar("_Result")
 
 

@@ -129,7 +129,7 @@ def show_record(call: Call) -> Response:
     """Return the record of a release: the page that `tablewatch release record` writes.
 
     Raises:
-        Stop: nobody has heard of the release.
+        Stop: the release is unknown.
     """
     with call.store.reading() as tx:
         record = record_of(call.project, tx, call.query.name)

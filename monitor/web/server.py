@@ -85,7 +85,7 @@ async def _redirect_to_api(request: Request) -> Response:
 
 
 def _by_method(of_method: Mapping[str, Respond]) -> Respond:
-    """Return what answers every method of a path, so that a refused one is told all that there are."""
+    """Return what answers every method of a path, so that a refusal lists all that there are."""
 
     async def respond(request: Request) -> Response:
         return await of_method["GET" if request.method == "HEAD" else request.method](request)

@@ -66,7 +66,7 @@ class LinkQuery(BaseModel):
 
 
 class LinkPage(BaseModel):
-    """The page that a login link opens: a button, so that whoever only previews the link does not use it up."""
+    """The page that a login link opens: a button, so that a preview of the link does not use it up."""
 
     token: str
 
@@ -115,7 +115,7 @@ def sign_in(call: Call) -> Response:
     if not call.project.config.web.passwords:
         raise WebError(403, Problem("sign_in.passwords", "sign-in by password is off (web.passwords)"))
     keys = [f"name {call.body.name}"]
-    if call.client is not None:  # else everybody behind a proxy: one guesser would lock all others out
+    if call.client is not None:  # else all users behind a proxy: one guesser would lock all others out
         keys.append(f"address {call.client}")
     limit = call.application.limit
     wait_s = limit.begin(*keys)
@@ -159,7 +159,7 @@ def redirect_to_provider(call: Call) -> Response:
 
 
 def handle_callback(call: Call) -> Response:
-    """Sign in whoever comes back from the identity provider in the browser that was sent there; once.
+    """Sign in the user who returns from the identity provider in the browser that was sent there; once.
 
     Raises:
         WebError: 401 where this browser was not sent there or the provider refused, 403 without a usable name.

@@ -1,6 +1,6 @@
-"""FunctionCall functions in worker processes: one after the other in a worker that is kept, or many side by side.
+"""Call functions in worker processes: one after the other in one worker, or many side by side.
 
-Each is called in a process that may crash, grow or be killed without touching whoever calls. Arguments and answers
+Each is called in a process that may crash, grow or be killed without touching the caller. Arguments and answers
 travel as pickles, so functions stand at the top of a module.
 """
 
@@ -94,9 +94,9 @@ class WorkerCalls:
 def call_each(
     function: Callable[..., Any], pieces: Sequence[tuple[Any, ...]], *, workers: int, preload: Sequence[str] = ()
 ) -> Generator[tuple[int, Any], None, None]:
-    """FunctionCall a function with each tuple of arguments, and yield its place with what came of it, as it comes.
+    """Call a function with each tuple of arguments, and yield its place with what came of it, as it comes.
 
-    That is what the function returned, `Raised`, or `CallFailed`. `workers`: how many at a time. Whoever stops asking,
+    That is what the function returned, `Raised`, or `CallFailed`. `workers`: how many at a time. A caller that stops,
     or presses Ctrl-C, ends all that are under way.
     """
     if not pieces:

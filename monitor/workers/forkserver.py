@@ -1,7 +1,7 @@
 """The process that forks the workers. It imports what they need once, starts no thread, and opens nothing.
 
-It obeys a control socket: asked for a worker it forks one, which keeps the descriptor sent along; it tells when a
-worker has ended, and waits for it only once it is told to, so that until then nobody else gets its process id. When the
+It obeys a control socket: asked for a worker it forks one, which keeps the descriptor sent along; it reports a
+worker's end, and waits for it only on request, so that until then its process id is not reused. When the
 daemon ends, however that happens, it kills all workers with everything they started, removes their files and ends. When
 it ends itself, the kernel kills the workers.
 """
@@ -33,7 +33,7 @@ _OURS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main(descriptor: int, daemon: int, folder: str, *preload: str) -> NoReturn:
     """Serve a control socket until the daemon ends."""
-    die_with_parent(daemon)  # there is nobody to clean up after yet, and importing takes seconds
+    die_with_parent(daemon)  # there is no worker to clean up after yet, and importing takes seconds
     signal.pthread_sigmask(signal.SIG_SETMASK, [])  # a daemon that waits for signals has blocked them
     for number in _OURS:
         signal.signal(number, signal.SIG_IGN)  # the daemon decides what ends
@@ -44,12 +44,12 @@ def main(descriptor: int, daemon: int, folder: str, *preload: str) -> NoReturn:
     _hold(own)
     server = _ForkServer(socket.socket(fileno=descriptor), daemon, own)
     outlive_parent()
-    adopt_orphans()  # where the daemon is the first process of a container, nobody else would wait for them
+    adopt_orphans()  # where the daemon is the first process of a container, no other process would wait for them
     server.serve()
 
 
 def _sweep(place: Path, prefix: str) -> None:
-    """Remove the folders of forkservers that were killed together with their daemon: nobody holds them any more."""
+    """Remove the folders of forkservers that were killed together with their daemon: their locks are free."""
     for folder in place.glob(f"{prefix}-*"):
         with suppress(OSError):
             held = _hold(folder)
@@ -61,7 +61,7 @@ def _hold(folder: Path) -> int:
     """Lock a folder, for as long as this process or one that it forks lives.
 
     Raises:
-        OSError: it is held already, or somebody else's.
+        OSError: it is held already, or another user's.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -119,7 +119,7 @@ class _ForkServer:
     def _obey(self) -> bool:
         try:
             message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 1)
-        except ConnectionResetError:  # the daemon ended before it read all that it was told
+        except ConnectionResetError:  # the daemon ended before it read all messages
             return False
         if not message:
             return False

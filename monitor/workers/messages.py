@@ -2,7 +2,7 @@
 
 What a worker sends holds plain values and types of `checks` only, so the daemon never imports an engine, and
 never runs what a frame names. A frame has a largest size. The daemon's end never waits: a worker that is killed, or
-stopped, in the middle of a frame leaves a piece that nobody reads.
+stopped, in the middle of a frame leaves a piece that is never read.
 """
 
 import pickle
@@ -53,7 +53,7 @@ class TableProgress:
     """A table was looked at: its place in the job, when, and the answers in the order of its checks.
 
     `plan` is a plan that was made on the way, to be sent along the next time; empty if the sent one holds no more,
-    None if there is no news. `told`: what came back for a question. `read`: the fields of the `ReadVolume`.
+    None if there is no news. `answer`: what came back for a question. `read`: the fields of the `ReadVolume`.
     """
 
     place: int
@@ -222,7 +222,7 @@ class WorkerChannel:
                 sent = self._pipe.send(bytes(self._going[:_CHUNK]))
             except BlockingIOError:
                 return
-            except OSError:  # the worker is gone; its end is told elsewhere
+            except OSError:  # the worker is gone; its end is reported elsewhere
                 self._going.clear()
                 return
             del self._going[:sent]

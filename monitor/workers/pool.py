@@ -126,7 +126,7 @@ class Pool:
         self._line.limit(concurrency, proven)
 
     def submit(self, job: Job | FunctionCall) -> None:
-        """Take a job; it waits where it cannot be started yet. All that comes of it is told by `events`."""
+        """Take a job; it waits where it cannot be started yet. All that comes of it is in `events`."""
         self._line.put(CallTask(job) if isinstance(job, FunctionCall) else Task(job))
 
     def can_take(self, source: str) -> bool:
@@ -289,7 +289,7 @@ class Pool:
         task, member.task = member.task, None
         if task is None or task.is_over:
             return
-        if not its_doing and task.again():  # somebody ended it from outside: another worker looks
+        if not its_doing and task.again():  # it was killed from outside: another worker takes the job
             self._line.put_first(task)
         else:
             self._blame(task, cause)
@@ -302,7 +302,7 @@ class Pool:
     def _end_if_overdue(self, member: WorkerState) -> None:
         if not self._is_overdue(member):
             return
-        self._read(member)  # it may have answered while nobody listened
+        self._read(member)  # it may have answered since the last read
         task = member.task
         if task is not None and self._is_overdue(member):
             self._end_overdue(member, task)
@@ -320,7 +320,7 @@ class Pool:
         return member.task is not None and self._time >= _overdue_at(member.task)
 
     def _end_the_greedy(self) -> None:
-        """Kill the workers that hold more than they may, before the system has to, which chooses whom it likes."""
+        """Kill the workers over their memory limit, before the kernel kills arbitrary ones."""
         if self._time < self._weigh_at:
             return
         self._weigh_at = self._time + _WEIGHED_EVERY_S

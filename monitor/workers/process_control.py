@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 _SHARE: Final = (3, 4)
-"""So much of the memory there is one worker may hold: beyond that the machine swaps, or ends whom it likes."""
+"""So much of the memory there is one worker may hold: beyond that it swaps, or the kernel kills processes."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TOTAL: Final = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
 _CGROUP: Final = re.compile(r"^0::/(.*)$", re.MULTILINE)

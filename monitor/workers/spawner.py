@@ -26,7 +26,7 @@ _ENVIRONMENT: Final = {
     "GX_ANALYTICS_ENABLED": "false",
     "TQDM_DISABLE": "1",
 }
-"""In it importing libraries starts no threads, which a fork does not copy, and Great Expectations tells nobody."""
+"""In it importing libraries starts no threads, which a fork does not copy, and Great Expectations sends nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class WorkerNotStarted:
 
 @dataclass(frozen=True, slots=True)
 class WorkerEnded:
-    """A worker has ended: with an exit status, or by a signal (negative). It is to be buried."""
+    """A worker has ended: with an exit status, or by a signal (negative). It has to be waited for."""
 
     worker: int
     status: int

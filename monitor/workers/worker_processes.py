@@ -1,4 +1,4 @@
-"""The workers there are: made by a forkserver, ended when asked, killed when they do not listen, buried when gone.
+"""Worker processes: made by a forkserver, ended on request, killed after a time-out, waited for when they end.
 
 When no worker can be made (no process, no memory), or the forkserver ends, it is tried again later and later, up to
 every half minute; nothing raises.
@@ -90,9 +90,9 @@ class WorkerProcesses:
             self._listen(member)
 
     def news(self) -> Iterator[tuple[WorkerState, str, bool]]:
-        """Take in the forkserver's news; give the workers that are gone, how they ended, and whether by their doing.
+        """Read the forkserver's messages; return the workers that ended, how, and whether by their own fault.
 
-        Whoever takes one reads what it said last, before asking for the next.
+        The caller reads the last messages of each before it asks for the next.
         """
         if self._spawner is None:
             return
@@ -130,7 +130,7 @@ class WorkerProcesses:
         return [*ours, *(member.pid for member in self.members.values() if member.pid is not None)]
 
     def kill_the_deaf(self) -> None:
-        """Kill the workers that were told to end and have not."""
+        """Kill the workers that were asked to end and have not."""
         for member in self.members.values():
             if member.kill_at is not None and self._time() >= member.kill_at and member.pid is not None:
                 kill_session(member.pid)
@@ -146,7 +146,7 @@ class WorkerProcesses:
         return min([*alarms, *([self._try_at] if self._try_at > self._time() else [])], default=None)
 
     def close(self) -> None:
-        """Kill everybody and end the forkserver."""
+        """Kill all workers and end the forkserver."""
         for member in list(self.members.values()):
             if member.pid is not None:
                 kill_session(member.pid)

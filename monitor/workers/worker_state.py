@@ -14,7 +14,7 @@ class Phase(Enum):
     IDLE = auto()
     BUSY = auto()
     ENDING = auto()
-    """It was told to end; `kill_at` is when it is killed if it has not."""
+    """It was asked to end; `kill_at` is when it is killed if it has not."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class WorkerState:
     succeeded: bool = False
     """A successor is there, or on its way."""
     told_to_end: bool = False
-    """Its end is the pool's wish and nobody's fault."""
+    """The pool ended it; no fault of a job."""
     listens_for: int = 0
     """The selector's events that are waited for."""
 

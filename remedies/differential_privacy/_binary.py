@@ -36,8 +36,8 @@ class BinaryMechanism:
     (`events=m`, user level), or all of a unit within any w steps in a row, at most m in each (`window=w`, w-event
     privacy, Kellaris et al. 2014).
 
-    The state (`state`, plain data) holds the noise and the true count: whoever sees it sees the data. Store it before
-    an answer is given out: a restored mechanism goes on with the same noise, whereas drawing noise of a node anew would
+    The state (`state`, plain data) holds the noise and the true count: it is as secret as the data. Store it before
+    an answer is released: a restored mechanism goes on with the same noise, whereas drawing noise of a node again would
     break the guarantee.
     """
 
@@ -50,7 +50,7 @@ class BinaryMechanism:
         events: int = 1,
         window: int | None = None,
     ) -> None:
-        """Start a stream. `horizon`: how many steps there will be at most; None: nobody knows.
+        """Start a stream. `horizon`: how many steps there will be at most; None: unknown.
 
         Raises:
             Misfit: epsilon makes no sense, or the horizon, the events or the window are not at least 1.

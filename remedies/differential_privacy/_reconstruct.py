@@ -18,7 +18,7 @@ _MOST: Final = 1_000
 _STILL: Final = 1e-12
 """A step that moves less than this share of the total moves nothing any more."""
 _TINY: Final = 1e-280
-"""Smaller numbers are 0: arithmetic with denormal ones is a hundred times slower, and they hold nobody."""
+"""Smaller numbers are 0: arithmetic with denormal ones is a hundred times slower, and they are no people."""
 
 
 class EstimationMethod(StrEnum):
@@ -165,7 +165,7 @@ def _totals(tables: Floats) -> Floats:
 
 
 def _begin(values: Floats, total: Floats) -> Floats:
-    """Return the randomised counts without an empty cell, of the same totals; tables of nobody as they are."""
+    """Return the randomised counts without an empty cell, of the same totals; empty tables as they are."""
     lent = np.minimum(0.5, 0.5 * total / values.size // len(values))
     begun = np.where(values > 0, values, lent)
     sums = _totals(begun)

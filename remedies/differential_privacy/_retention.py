@@ -123,9 +123,9 @@ def pk_of(
     retention: Retention | Sequence[Retention] | None = None,
     domain_sizes: Sequence[int] = (),
 ) -> float:
-    """Return the k of Pk-anonymity, equation 7: 1 (a record can be told) to the number of rows (nothing can).
+    """Return the k of Pk-anonymity, equation 7: 1 (a record can be identified) to the number of rows (none can).
 
-    It is the inverse of the largest probability with which somebody who knows all but the randomised table tells
+    It is the inverse of the largest probability with which an attacker who knows all but the randomised table says
     which row is whose. It is not the k of k-anonymity: no group of rows that are alike has this size.
 
     Args:

@@ -1,6 +1,7 @@
 """Compare a randomised table, given once, with noisy answers, each charged, at the same epsilon, on counts one has.
 
-What is computed here comes from the protected counts themselves: it is for whoever decides, and no private release.
+What is computed here comes from the protected counts themselves: it is for the person who decides, and no private
+release.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def compare(
         runs: simulated tables at each epsilon; by default as many as 20 million rows allow, 10 to 100; 0: none.
 
     Raises:
-        Misfit: counts are no whole numbers or below 0, or of one cell, or of nobody; another value is out of its range.
+        Misfit: counts are no whole numbers or below 0, or of one cell, or all 0; another value is out of its range.
     """
     table = _read(counts)
     if isinstance(rows_per_unit, bool) or rows_per_unit < 1:

@@ -5,7 +5,7 @@
       └───────────┴─────> Refusal      nothing was charged, and the data must not be looked at
 
 A claim makes a request exclusive while it is in flight. It ends with the process that holds it, so that a reservation
-without an answer that nobody has a claim of is one that was given up.
+without an answer and without a claim was given up.
 
 All amounts are integers of nano-epsilon (pure accounting) or nano-rho (zCDP). Adding them up is all a ledger does: what
 an answer costs, parallel parts and batches announced at once included, is priced before (`accounting`).
@@ -78,7 +78,7 @@ class BudgetBalance:
 class Charge:
     """The cost of an answer, charged before the data is read.
 
-    `request_id`: whoever asks again under the same one gets the answer that was stored; it cannot be used for anything
+    `request_id`: asking again under the same one returns the stored answer; it cannot be used for anything
     else. `request`: all that is asked, as plain data: words of the configuration, nothing of the data set's rows.
 
     Raises:
@@ -201,7 +201,7 @@ class Ledger(Protocol):
         """Return a budget and what was charged to it."""
 
     def claim(self, request_id: str, *, lock_timeout: timedelta = timedelta(0)) -> Claim | None:
-        """Claim a request; None if somebody else holds its claim for longer than `lock_timeout`."""
+        """Claim a request; None if another process holds its claim for longer than `lock_timeout`."""
 
     def is_answered(self, request_id: str) -> bool:
         """Return whether the answer of a request is stored: to reserve it again costs nothing."""
@@ -217,7 +217,7 @@ class Ledger(Protocol):
     ) -> Mapping[str, Json]:
         """Store the answer of a charge, and return what is to be given out: what is stored.
 
-        If somebody else has stored an answer of the same request meanwhile, that one is given.
+        If another process has stored an answer of the same request meanwhile, that one is returned.
         """
 
 

@@ -191,7 +191,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     for counts of one column, and for what is used without reconstruction at epsilon up to about 1.
 
     Two values are the same if their texts are (`text_of`: 17 and 17.0). A randomised column has the type of its
-    declared domain and not of what was there, since a type may tell of a single row (a float column: somebody is
+    declared domain and not of what was there, since a type may tell of a single row (a float column: a value is
     missing). The index stays; one that is not 0, 1, 2 ... counts as a column that leaves unchanged. Where nothing
     leaves unchanged, **rows come out in random order**: in a sorted table, a place tells of values. Else the frame
     keeps its order, which is not protected: shuffle it before it is given out.

@@ -1,7 +1,7 @@
 """Look a hierarchy through and name everything that is wrong with it, not the first thing only.
 
 This works on the lines of a file, so also on what is no `Hierarchy` yet. Levels are counted from the values, which are
-level 0. Values and labels that somebody wrote into a file are named (`written`): they are configuration. Those that
+level 0. Values and labels in a file are named (`written`): they are configuration. Those that
 were made from the values of a table are only counted, and so are values of a table that the hierarchy does not have.
 
 Labels are read as intervals, where they look like some. Known forms: `25-29` and `-5--1` (whole numbers, both ends in

@@ -1,4 +1,4 @@
-"""Numbers in intervals: of widths that grow from level to level, and in bins that somebody has listed.
+"""Numbers in intervals: of widths that grow from level to level, and in listed bins.
 
 Top and bottom coding is the case of two open ones: the largest values become `>=80`, the smallest `<20`, others stay.
 """

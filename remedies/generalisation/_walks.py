@@ -207,7 +207,7 @@ class Walker:
 
     @property
     def state(self) -> npt.NDArray[np.uint8]:
-        """Return what is known of each node; whoever stops at a node may write there what else it fails."""
+        """Return what is known of each node; a caller that stops at a node may add what else it fails."""
         return self._walk.state
 
     @property

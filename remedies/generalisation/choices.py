@@ -106,7 +106,7 @@ class LevelChoices:
     """Nodes that hold, the best by a measure first.
 
     `holding`: how many there are; `minimal`: how many of them are minimal; `nodes`: how many the lattice has.
-    `complete`: False where the budget, or whoever asked, ended the search, so that there may be more, and lower ones.
+    `complete`: False where the budget, or the caller, ended the search, so that there may be more, and lower ones.
     """
 
     columns: tuple[str, ...]
@@ -154,7 +154,7 @@ def choices(
         by: what to sort by; of equally good nodes those with the fewest steps come first.
         every: measure all, at the cost of making each one's frequency set.
         criteria: what else classes have to hold; what breaks it is suppressed.
-        progress: is told the share of the nodes that were measured; by `StopRequest` it ends with those.
+        progress: called with the share of the nodes that were measured; by `StopRequest` it ends with those.
     """
     nodes = generalisations.nodes if every else generalisations.minimal
     listed: list[Choice] = []

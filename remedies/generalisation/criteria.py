@@ -237,7 +237,7 @@ def farthest(
         reference: the table that was given; values are matched by their text, whatever types a file gives them, and
             numbers of 32 bits by these.
         hierarchy: of the sensitive values, if it is the distance.
-        readings: of the values of `reference`, besides the exact one; the largest distance counts.
+        readings: of the values of `reference`, in addition to the exact one; the largest distance counts.
 
     Raises:
         Misfit: the output has no row, or a sensitive value that the input or the hierarchy has not.

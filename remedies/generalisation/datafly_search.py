@@ -57,7 +57,7 @@ def datafly(
         hierarchies: of each quasi-identifier.
         k: rows of the smallest class, at least 2.
         suppression_limit: share of the rows that may be suppressed, from 0 to below 1.
-        criteria: limits on sensitive columns, besides.
+        criteria: further limits, on sensitive columns.
         count: the column that says how many rows have the combination.
 
     Raises:

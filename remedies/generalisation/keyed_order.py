@@ -1,4 +1,4 @@
-"""Choose what is hidden besides: at random to a reader, and the same in every run.
+"""Choose what is hidden in addition: random to a reader, and the same in every run.
 
 A draw that is made again for each output is undone by comparing two outputs: what is missing in both is what had to be
 hidden. So the choice is a function of the key and of what is chosen from (docs/adr/0050-hiding-is-a-keyed-function.md).

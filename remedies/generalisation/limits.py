@@ -160,7 +160,7 @@ class Limited(RemedyParameters):
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """Return the columns that nobody should learn, each once."""
+        """Return the sensitive columns, each once."""
         return tuple(dict.fromkeys((*self.l, *self.t)))
 
     def criteria(self, frequencies: Frequencies) -> Sequence[Criterion]:

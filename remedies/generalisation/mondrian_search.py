@@ -70,7 +70,7 @@ def mondrian(
         numeric: columns to be cut as numbers.
         criteria: limits on sensitive columns that hold in each part, against the whole table's distribution.
         count: the column that says how many rows have the combination.
-        progress: is told the share of the rows that are in parts which are not cut any more.
+        progress: called with the share of the rows that are in parts which are not cut any more.
 
     Raises:
         Misfit: the table does not fit, has fewer than k rows, or breaks a criterion as a whole.

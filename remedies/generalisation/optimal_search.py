@@ -73,10 +73,10 @@ def optimal(
         k: rows of the smallest class, at least 2.
         suppression_limit: share of the rows that may be suppressed, from 0 to below 1.
         by: `loss`, `precision`, `steps`, `discernibility`, `class-size`, `entropy` or `kl`.
-        criteria: limits on sensitive columns, besides.
+        criteria: further limits, on sensitive columns.
         count: the column that says how many rows have the combination.
         budget: seconds after which to end with the best so far.
-        progress: is told the share of the lattice that was walked.
+        progress: called with the share of the lattice that was walked.
 
     Raises:
         Misfit: the table does not fit the hierarchies, has fewer than k rows, or the lattice is too large.

@@ -89,8 +89,8 @@ class ChosenLevels:
 class Recodes(Limited, ABC):
     """A remedy whose cost is that of the distinct combinations, however many rows have them.
 
-    `apply` treats a frame. Whoever has the counts alone, from a GROUP BY in an engine, calls `built`, `choose` and
-    `bill`, and writes the rows himself.
+    `apply` treats a frame. A caller with the counts alone, from a GROUP BY in an engine, calls `built`, `choose` and
+    `bill`, and writes the rows itself.
     """
 
     def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, HierarchyFault]]:
@@ -120,7 +120,7 @@ class Recodes(Limited, ABC):
     ) -> ChosenLevels:
         """Choose what becomes of a frequency table.
 
-        `key`: by which what is hidden besides is chosen, the same in each run; None for a key that no other run has.
+        `key`: chooses what is hidden in addition, the same in each run; None for a key that no other run has.
 
         Raises:
             Misfit: it has fewer than k rows, or does not fit what is asked.

@@ -42,7 +42,7 @@ class Labels:
     last: Whole
 
     def merged(self, numbers: Whole) -> tuple[Labels, Whole]:
-        """Make labels that read alike one, since nobody can tell them apart: it covers what all of them do."""
+        """Merge labels of equal text into one, which covers what all of them do."""
         places: dict[str | None, int] = {}
         new = np.array([places.setdefault(text_of(text), len(places)) for text in self.texts], dtype=np.int64)
         if len(places) == len(new):
@@ -199,7 +199,7 @@ def leaf_order(domain: ColumnFrequencies) -> Whole:
 
 
 def one_zero(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Write -0.0 as 0.0: they are one value, and whoever reads `-0` could tell them apart."""
+    """Write -0.0 as 0.0: they are one value, and a file must not distinguish them."""
     from pandas.api.types import is_float_dtype
 
     if not is_float_dtype(column.dtype):

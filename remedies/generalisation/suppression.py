@@ -178,11 +178,11 @@ def suppress_cells(
         weights: how much a column's cell is worth, above 0; 1 where nothing is said.
         criteria: limits on sensitive columns, against the whole table's distribution.
         count: the column that says how many rows have the combination.
-        progress: is told the share of the rows that are in order.
+        progress: called with the share of the rows that are in order.
 
     Raises:
         Misfit: the table does not fit, has fewer than k rows, or a weight's column is not there.
-        Refused: the result does not hold; this cannot happen as far as anybody knows.
+        Refused: the result does not hold; no such case is known.
         ValueError: k or a weight is out of range.
     """
     frequencies = _read(counts, criteria, count)
@@ -245,14 +245,14 @@ class Mixed:
 def mix_suppressed(recoding: Recoding, k: int, criteria: Sequence[Criterion], *, key: bytes | None = None) -> Mixed:
     """Suppress some classes that hold beside those that are suppressed for their sensitive values.
 
-    Whoever knows how large a class was, and that it is missing, knows that it broke a limit on sensitive values, and so
-    that its values are alike (minimality: Wong, Fu, Wang & Pei 2007, "Minimality attack in privacy preserving data
-    publishing", VLDB); with the totals of the table, which values these are. So as many classes that hold go with them,
-    and so many more that all suppressed rows together have the k and the diversity that is asked of a class. Which ones
-    is recorded nowhere. They are the first by a keyed hash of their labels: the same in each run under the same key,
-    and nearly the same after the table changed; of those that earlier outputs left out as long as the class that they
-    conceal, where `earlier` of the frequencies tells it. A reader may still conclude that a missing class of k or more
-    broke a limit with a probability of at most one half.
+    An attacker who knows the size of a class, and that it is missing, knows that it broke a limit on sensitive values,
+    and so that its values are alike (minimality: Wong, Fu, Wang & Pei 2007, "Minimality attack in privacy preserving
+    data publishing", VLDB); with the totals of the table, which values these are. So as many classes that hold go with
+    them, and so many more that all suppressed rows together have the k and the diversity that is asked of a class.
+    Which ones is recorded nowhere. They are the first by a keyed hash of their labels: the same in each run under the
+    same key, and nearly the same after the table changed; of those that earlier outputs left out as long as the class
+    that they conceal, where `earlier` of the frequencies tells it. A reader may still conclude that a missing class of
+    k or more broke a limit with a probability of at most one half.
 
     Where all of a coarser group is missing and breaks a limit as a whole (a postcode whose patients of either sex are
     alike), coarser groups that hold go whole: as many, the first by the hash of their labels, which are those that a

@@ -1,7 +1,7 @@
 """A bench: the arrays on which kernels improve the groups of one block, and the elementary steps on it.
 
 Kernels here may reorder sums, so that they become vector instructions: the same machine gives the same bits, and what
-they find is judged again in float64 by whoever calls them.
+they find is judged again in float64 by the caller.
 """
 
 from typing import NamedTuple

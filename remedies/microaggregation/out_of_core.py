@@ -239,7 +239,7 @@ class _Moments:
                 self.decimals[column] = decimals(block[:, column].astype(kind), least=places)
         rows, mean = self.rows + len(block), block.mean(axis=0)
         apart = mean - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):  # told when all is read
+        with np.errstate(over="ignore", invalid="ignore"):  # reported when all is read
             self.squares += ((block - mean) ** 2).sum(axis=0) + apart**2 * (self.rows * len(block) / rows)
         self.mean += apart * (len(block) / rows)
         self._low, self._high = np.minimum(self._low, block.min(axis=0)), np.maximum(self._high, block.max(axis=0))

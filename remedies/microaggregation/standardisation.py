@@ -20,7 +20,7 @@ class Coordinates:
     values: npt.NDArray[np.float64]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[np.float64]:
-        """Return the values, to whoever takes anything like an array."""
+        """Return the values as an array."""
         return np.array(self.values, dtype=dtype, copy=copy)
 
 

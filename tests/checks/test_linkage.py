@@ -177,7 +177,7 @@ def test_ratings(dialect):
         "fraction": 0.25,
         "candidates": {"0": 2, "1": 1, "2-4": 1, "5+": 0},
     }
-    assert str(outcome.message) == "1 of 4 persons of known matches exactly one person (25%)"
+    assert str(outcome.message) == "1 of 4 people of known matches exactly one person (25%)"
     assert (some.observed["uniquely_matched"], some.observed["uniquely_matched_both_ways"]) == (1, 1)
     assert loose.observed["candidates"] == {"0": 1, "1": 2, "2-4": 1, "5+": 0}
 

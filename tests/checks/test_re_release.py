@@ -58,7 +58,7 @@ def test_two_releases_that_are_3_anonymous_each_can_expose_six_of_nine():
     outcome = judged(pairs("aaabcbccb"), ("spring", pairs("aaabbbccc")))
     assert outcome.status is Status.FAIL
     assert (
-        str(outcome.message) == "6 persons are in groups smaller than 3 when this table is combined with release spring"
+        str(outcome.message) == "6 people are in groups smaller than 3 when this table is combined with release spring"
     )
     assert outcome.observed["releases"] == [{"name": "spring", "persons_in_both": 9, "exposed": 6, "smallest_group": 1}]
 
@@ -149,7 +149,7 @@ def test_who_joined_or_left_is_judged_by_k():
     for now, before in ((many, few), (few, many)):
         outcome = judged(now, ("spring", before))
         assert str(outcome.message) == (
-            "2 persons are in groups smaller than 3 of those who are in only one of this table and release spring"
+            "2 people are in groups smaller than 3 of those who are in only one of this table and release spring"
         )
     assert judged(many, ("spring", pairs("aaaaaaaa", people=range(8)))).status is Status.PASS
 

@@ -28,7 +28,7 @@ KeepOrder = Annotated[
     bool,
     typer.Option(
         "--keep-order",
-        help="Write the rows in the order of IN instead of random order. Anyone who knows that order can identify "
+        help="Write the rows in the order of IN instead of random order. With that order, an attacker can identify "
         "records by position: the report lists this as not protected.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Find columns that identify records though nobody treated them: unique values and outliers.
+"""Find columns that identify records though no remedy treats them: unique values and outliers.
 
 A column is looked at alone, in pairs, and together with the quasi-identifiers that are published beside it: an age
 that many have is the age of one of the people of a postcode.

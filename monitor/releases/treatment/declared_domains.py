@@ -36,7 +36,8 @@ def domains_for(
     Without columns, those of `inline` are meant, and those that a release randomises.
 
     Raises:
-        Stop: what is said cannot be read, or speaks of another column, or a column has no domain; all of that is told.
+        Stop: what is said cannot be read, or speaks of another column, or a column has no domain; all problems are in
+        it.
     """
     parts, problems = _inline(inline)
     columns = columns or tuple(dict.fromkeys((*released, *parts)))

@@ -32,7 +32,7 @@ def hierarchies_for(
     """Return what is declared of each column: `inline`, else in the folder, else by the release; columns may have none.
 
     Raises:
-        Stop: what is said cannot be read, or speaks of another column; everything that is wrong is told.
+        Stop: what is said cannot be read, or speaks of another column; all problems are in it.
     """
     from remedies.generalisation.folder import hierarchy_files, read_spec
 
@@ -87,7 +87,7 @@ def check_hierarchies(remedy: "Generalise", table: "pd.DataFrame") -> None:
     """Check that the hierarchies can be used for the values of a table.
 
     Raises:
-        Stop: they cannot; each fault is told, with its kind and the file that it is in.
+        Stop: they cannot; with each fault, its kind and its file.
     """
     problems = [
         Problem(
@@ -102,7 +102,7 @@ def check_hierarchies(remedy: "Generalise", table: "pd.DataFrame") -> None:
 
 
 def doubts_in(remedy: "Generalise", table: "pd.DataFrame") -> Sequence[Mapping[str, Json]]:
-    """Return what is strange about the hierarchies that somebody wrote into files, though they can be used."""
+    """Return doubts about hierarchies in files that can be used all the same."""
     files = {name: getattr(declared, "path", None) for name, declared in remedy.hierarchies.items()}
     return [
         {"column": name, "kind": fault.kind.value, "level": fault.level, "message": fault.message, "file": files[name]}

@@ -89,7 +89,7 @@ def generalise_table(
 
     Memory: the combinations, one piece of rows, and what `row_writer` holds. `look`: is shown the file, once it passed,
     before it has its name. `leaving.drop`: none of `question.every`, and none that the remedy looks at. `key`: by which
-    what is hidden besides is chosen, None for one that no other run has.
+    what is hidden in addition is chosen, None for one that no other run has.
 
     Raises:
         Misfit, Refused: as the remedy.
@@ -166,7 +166,7 @@ def _ordered(counts: "pd.DataFrame", names: Sequence[str]) -> "pd.DataFrame":
     sortable = [name for name in names if not pa.types.is_nested(kinds[name].pyarrow_dtype)]
     try:
         return counts.sort_values(sortable, ignore_index=True) if sortable else counts
-    except OverflowError:  # days without end: whoever looks for them in a hierarchy refuses them
+    except OverflowError:  # days without end: the hierarchy refuses them
         return counts
 
 

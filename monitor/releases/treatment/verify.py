@@ -68,7 +68,7 @@ class WrittenFile:
             table="output",
             csv=csv,
             memory_limit=self.memory_limit,
-            query_timeout=timedelta(days=1),  # nobody waits for this file but who has asked for it
+            query_timeout=timedelta(days=1),  # only this process waits for the file
         )
         return TableRef(Target(Subject("the output", "output", ()), spec))
 

@@ -31,8 +31,8 @@ _RARE: Final = (
     "value discloses it (--l, --t); columns not named are published unchanged."
 )
 _ORDER: Final = (
-    "Not protected: the order of the rows, which is the input order (--keep-order). Anyone with a table in that order\n"
-    "can identify records by position."
+    "Not protected: the order of the rows, which is the input order (--keep-order). With a table in that order\n"
+    "an attacker can identify records by position."
 )
 _DOUBTS: Final = 5
 _NO_K: Final = (
@@ -143,7 +143,7 @@ def _bounds(bottom: float | None, top: float | None) -> str:
 
 
 _ANOTHER_CHOICE: Final = (
-    "Without --key FILE the next run suppresses other classes besides: two outputs of this table together reveal which "
+    "Without --key FILE the next run also suppresses other classes: two outputs of this table together reveal which "
     "ones broke a limit"
 )
 _SAME_CHOICE: Final = (

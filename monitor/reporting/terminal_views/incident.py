@@ -70,7 +70,7 @@ def incident_headline(incident: Incident) -> Text:
 
 
 def format_event(event: Event, zone: str) -> Text:
-    """Return an event in one line: when it was recorded, what happened, and by whom."""
+    """Return an event in one line: its time, change and actor."""
     return Text(f"  {format_time(event.recorded_at, zone)}  {_format(event.change, zone)}, by {tidy(event.actor)}")
 
 

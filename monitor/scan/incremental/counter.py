@@ -69,7 +69,7 @@ class IncrementalCounter:
     def _pair(
         self, person_request: PersonRequest, context: Context, asking: SqlRunner, measured: Measurement
     ) -> Measurement:
-        if self.keeper is None:  # what nobody remembers cannot be compared with
+        if self.keeper is None:  # without a store there is no earlier release
             return replace(measured, values={**measured.values, "rows": context_rows(context, asking), "unnamed": 0})
         person_rows = sign_persons(person_request, context, asking, key=self._key(self.keeper))
         pairs = person_rows.persons

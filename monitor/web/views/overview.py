@@ -51,7 +51,7 @@ class OverviewState(Shape):
     """The state in one sentence: tables with a failing check or an open incident, since when, and who repairs.
 
     `since`: when the oldest open incident occurred. `cost_a_day`: what the open incidents cost in the next 24 hours.
-    `unassigned`: open incidents that nobody is assigned to or has acknowledged.
+    `unassigned`: open incidents without an assignee and unacknowledged.
     """
 
     bad: int

@@ -37,7 +37,7 @@ class ReleaseListPage(Shape):
 
 
 class ExportTogether(Shape):
-    """An earlier export of the table, beside the newest: persons in both, and those whom the two together expose.
+    """An earlier export of the table, beside the newest: people in both, and those exposed by the two together.
 
     `persons_exposed`: in both, with fewer others than the limit; `persons_left_over`: singled out by being in one only.
     All null where the two cannot be compared. `groups_by_difference`: by sensitive column, groups of which the rows
@@ -62,7 +62,7 @@ class ReExport(Shape):
 
     `k`: the strictest that any of them promised. `persons_exposed`, `persons_left_over`: as of a pair, null where the
     exports cannot be compared.
-    `persons_elsewhere`: by export of another table, how many persons are in it too.
+    `persons_elsewhere`: by export of another table, how many people are in it too.
     """
 
     exports: int
@@ -106,7 +106,7 @@ def show_release(project: Project, tx: ReadTransaction, query: ReleaseName, now:
     """Return a release.
 
     Raises:
-        Stop: nobody has heard of it.
+        Stop: it is unknown.
     """
     record = record_of(project, tx, query.name)
     plain = record.to_json()
@@ -151,7 +151,7 @@ def _together(tx: ReadTransaction, table: str) -> ReExport | None:
 
 
 def _exposed(certificate: Mapping[str, Any]) -> int | None:
-    """Return how many persons all exports together expose; the first export exposes those whom it does alone.
+    """Return how many people all exports together expose; for the first export those exposed by it alone.
 
     A certificate has a figure of all only where three or more can be compared, else it is that of the pair.
     """
@@ -197,7 +197,7 @@ class RemedyOutcome(Shape):
 
 
 class ReleaseComparisonPage(Shape):
-    """`tablewatch.release-comparison-page/1`: null and empty before anybody has compared the remedies.
+    """`tablewatch.release-comparison-page/1`: null and empty before the remedies were compared.
 
     `is_current`: whether the release is configured now as it was then; the table may have changed all the same.
     """

@@ -1,4 +1,4 @@
-"""What is declared of a data set that gives noisy answers: whom it protects, and what its columns can hold."""
+"""What is declared of a data set that gives noisy answers: the unit it protects, and the domains of its columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ONE_OR_MORE: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": 
 
 
 class Declared(Declaration):
-    """Whom the answers about a table protect, and of which columns they may be about."""
+    """The unit that answers about a table protect, and the columns they may use."""
 
     unit: Annotated[tuple[ColumnName, ...], WithJsonSchema(_ONE_OR_MORE)] = Field(
         (),

@@ -1,4 +1,4 @@
-"""What a data set declares of a column before anybody asks: all values it can have, or the limits of its numbers.
+"""What a data set declares of a column before any query: all values it can have, or the limits of its numbers.
 
 A declaration comes from what is known of the subject, never from the table: whatever an answer shows of it, it shows
 of every table.

@@ -116,7 +116,7 @@ class Reader:
     def unit(self, name: str) -> ir.Column:
         """Return what tells whose a row is.
 
-        In a database units are told apart as the engine does. In files by their number, moment or text, whatever the
+        In a database units are distinguished as the engine does. In files by their number, moment or text, whatever the
         type: numbers in double precision.
         """
         column = self.column(name)

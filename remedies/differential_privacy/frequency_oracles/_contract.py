@@ -97,7 +97,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def variance(self, users: int = 1, *, share: float = 0.0) -> float:
-        """Return the variance of one estimated count among `users` people, of whom this share has the value."""
+        """Return the variance of one estimated count among `users` people; this share of them has the value."""
 
     @abstractmethod
     def _perturb(self, codes: Codes) -> np.ndarray:
@@ -166,7 +166,7 @@ class SupportOracle(Oracle):
         return Estimates(counts, variances, users)
 
     def variance(self, users: int = 1, *, share: float = 0.0) -> float:
-        """Return the variance of one estimated count among `users` people, of whom this share has the value."""
+        """Return the variance of one estimated count among `users` people; this share of them has the value."""
         gap = self.p - self.q
         rare, more = self.q * (1 - self.q) / gap**2, (1 - self.p - self.q) / gap
         return users * (float(rare) + share * float(more))

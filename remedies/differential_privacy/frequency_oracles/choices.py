@@ -1,4 +1,4 @@
-"""The values a person can have: declared before anybody is asked, by a list or by how many there are."""
+"""The values a person can have: declared before the first report, by a list or by how many there are."""
 
 from __future__ import annotations
 

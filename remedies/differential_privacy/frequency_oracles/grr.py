@@ -17,7 +17,7 @@ from remedies.differential_privacy.random_bytes import ONE
 class GRR(SupportOracle):
     """Report a value of the domain: p = e/(e+d-1), q = 1/(e+d-1).
 
-    Privacy: a report has probability p from who has the value and q from everybody else, so the likelihood ratio is
+    Privacy: a report has probability p from those with the value and q from all others, so the likelihood ratio is
     p/q, at most exp(epsilon) by `largest_keep`. The best oracle iff d < 3e + 2.
     """
 

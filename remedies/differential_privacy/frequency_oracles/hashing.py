@@ -52,7 +52,7 @@ class HashingOracle(SupportOracle):
 
     @cached_property
     def q(self) -> Fraction:
-        """The exact probability that a report supports another value: by a shared bucket, or by a bucket drawn anew."""
+        """The exact probability that a report supports another value: by a shared or a randomly drawn bucket."""
         full, rest = divmod(PRIME, self.buckets)
         shared = Fraction(rest * (full + 1) ** 2 + (self.buckets - rest) * full**2, PRIME**2)
         return self._retention * shared + (1 - self._retention) / self.buckets

@@ -32,7 +32,7 @@ def test_the_same_release_twice_exposes_nobody_new():
 
 
 def test_frames_are_joined_by_who_the_rows_are_about():
-    """The index names the persons: other order, people who come and go, and columns of other names."""
+    """The index names the people: other order, people who come and go, and columns of other names."""
     before = pd.DataFrame({"age": ["30-39", "30-39", None, None]}, index=["ann", "bob", "cy", "dee"])
     after = pd.DataFrame({"zip": [1, 1, 2], "sex": ["f", "f", None]}, index=["bob", "ann", "dee"])
     found = intersect(before, after, 2)

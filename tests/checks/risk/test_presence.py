@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_refused():
         delta_presence(table, table, ["aeg"])
     with pytest.raises(ValueError, match="'age' is of two kinds, number and text"):
         journalist_risk(table, table, {"age": "number"}, 2)
-    with pytest.raises(ValueError, match="k is at least 2: a class of one row hides nobody; seen 1"):
+    with pytest.raises(ValueError, match="k is at least 2: a class of one row hides no person; seen 1"):
         journalist_risk(table, table, ["age"], 1)
 
 

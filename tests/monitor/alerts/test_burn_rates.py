@@ -73,7 +73,7 @@ def test_the_message_names_the_rates_and_what_is_spent(tmp_path, store):
     lines = text.text.replace("\N{NO-BREAK SPACE}", " ")
     assert text.title == "[tablewatch] the error budget of slo:orders is being spent too fast"
     assert "Severity: critical" in lines
-    assert "Burn rate: 72 in the last 1 h and 72 in the last 5 min; told above 14.4" in lines
+    assert "Burn rate: 72 in the last 1 h and 72 in the last 5 min; alerts above 14.4" in lines
     assert "Error budget: 1 h 1 min of 10 h of downtime spent in 30 d" in lines
     assert "Tables: orders" in lines
     assert "slo:orders のエラーバジェットの消費が速すぎます" in compose(japanese.payload).title

@@ -1,4 +1,4 @@
-"""A route with `unacknowledged_for`: whom to notify next, once nobody has acknowledged an incident for so long."""
+"""A route with `unacknowledged_for`: the channels to notify next once an incident is unacknowledged for so long."""
 
 from datetime import timedelta
 
@@ -60,7 +60,7 @@ def test_who_acknowledges_before_it_is_sent_keeps_it_from_the_next(desk_of):
     desk.change(incident, Acknowledged(at(0.5) + MINUTE / 3), when=at(0.5) + MINUTE / 3)
     assert desk.told(at(0.5) + MINUTE / 2) == []
     assert (desk.last("crew")["action"], desk.last("crew")["reason"]) == ("dropped", "first")
-    assert desk.last("crew")["why"] == "acknowledged by then, so it goes to nobody else"
+    assert desk.last("crew")["why"] == "acknowledged by then, so it is not escalated"
     decided = desk.decisions()
     assert desk.told(at(0.6)) == []
     assert desk.decisions() == decided  # it is not decided on again every minute
@@ -158,7 +158,7 @@ def test_the_explanation_says_when_it_applies(desk_of):
         return channels_for("orders", config, severity=Severity.ERROR, kind=Kind.QUALITY, waited=waited)
 
     assert list(routing(0).channels) == ["desk"]
-    assert routing(0).steps[0].why == "the route applies once nobody has acknowledged the incident for 30 min"
+    assert routing(0).steps[0].why == "the route applies once the incident is unacknowledged for 30 min"
     assert sorted(routing(30).channels) == ["audit", "desk"]
     assert routing(30).steps[0].why == "it matches: not acknowledged for 30 min"
     assert (routing(30).channels["audit"].later, routing(30).channels["desk"].later) == (True, False)

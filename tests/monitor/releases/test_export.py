@@ -384,7 +384,7 @@ def test_rows_that_are_all_of_one_person_hide_nobody(desk: Desk) -> None:
     """Persons are counted and not rows, whether the release says whose a row is or a direct identifier repeats."""
     desk.write(people().assign(id=[f"p{number % 8}" for number in range(40)]))
     for words in ({}, {"person_key": "id"}):
-        with pytest.raises(Stop, match="8 persons are in a group with fewer than 4 others"):
+        with pytest.raises(Stop, match="8 people are in a group with fewer than 4 others"):
             desk.given_out(**words)
 
 

@@ -59,7 +59,7 @@ def test_linked_rows_are_compared_together(desk: Desk) -> None:
     desk.write(frames[0], limits={"k": 3}, person_key="id", pseudonyms=["id"]).approve()
     desk.export("first.parquet")
     desk.write(frames[1], limits={"k": 4}).approve()
-    with pytest.raises(Stop, match="it leaves 6 persons in groups below the limit"):
+    with pytest.raises(Stop, match="it leaves 6 people in groups below the limit"):
         desk.export("second.parquet")
 
 

@@ -49,7 +49,7 @@ def test_visits_of_one_person_are_on_hold_everywhere(desk: Desk, key: dict[str, 
     sizes = assessment.assessment.observed["k_anonymity"]
     assert (sizes["k"], sizes["k_of_rows"], sizes["people"], sizes["rows"]) == (1, 6, 8, 48)
     assert (tried.status, tried.reached["k"], tried.reached["highest_risk"]) == ("refused", 1, 1.0)
-    with pytest.raises(Stop, match="8 persons are in a group with fewer than 4 others"):
+    with pytest.raises(Stop, match="8 people are in a group with fewer than 4 others"):
         desk.given_out()
 
 

@@ -145,7 +145,7 @@ def test_other_groups_of_the_same_people_are_refused(twice: Desk) -> None:
     twice.more = {"releases": {"other": wide}}
     twice.write(frame)
     twice.approve(name="other")
-    with pytest.raises(Stop, match=f"it leaves {expected} persons in groups below the limit"):
+    with pytest.raises(Stop, match=f"it leaves {expected} people in groups below the limit"):
         twice.export("second.parquet", name="other")
     wide["re_release"] = "warn"
     twice.write()
@@ -196,12 +196,12 @@ def test_a_name_is_of_the_same_table_where_it_lives_in_the_same_place(
 def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
     """Somebody new is what the second has more than the first."""
     twice.write(people(82)).approve()
-    with pytest.raises(Stop, match="the difference identifies 2 persons who are in only one of them"):
+    with pytest.raises(Stop, match="the difference identifies 2 people who are in only one of them"):
         twice.export("second.parquet")
     twice.write(re_release="warn").approve()
     found = twice.export("second.parquet")
     assert _exposure(found) == (0, 2)
-    assert "the difference identifies 2 persons" in found.notes[0]
+    assert "the difference identifies 2 people" in found.notes[0]
 
 
 def test_groups_are_by_all_quasi_identifiers(desk: Desk) -> None:
@@ -216,7 +216,7 @@ def test_groups_are_by_all_quasi_identifiers(desk: Desk) -> None:
     desk.approve("first")
     desk.export("first.parquet", remedy="first")
     desk.approve("other")
-    with pytest.raises(Stop, match="it leaves 40 persons in groups below the limit; k is 6"):
+    with pytest.raises(Stop, match="it leaves 40 people in groups below the limit; k is 6"):
         desk.export("second.parquet", remedy="other")
 
 
@@ -235,12 +235,12 @@ def test_three_exports_are_compared_together(desk: Desk) -> None:
         desk.approve(name)
         desk.export(f"{name}.parquet", remedy=name)
     desk.approve("c")
-    with pytest.raises(Stop, match="40 persons are in groups below the limit; k is 10"):
+    with pytest.raises(Stop, match="40 people are in groups below the limit; k is 10"):
         desk.export("c.parquet", remedy="c")
     desk.write(re_release="warn").approve("c")
     found = desk.export("c.parquet", remedy="c")
     assert found.event.body["exposed_by_all"] == 40
-    assert found.notes[:-1] == ["combined with all earlier exports, 40 persons are in groups below the limit; k is 10"]
+    assert found.notes[:-1] == ["combined with all earlier exports, 40 people are in groups below the limit; k is 10"]
     assert "it has a sensitive column and no limit on l or t" in found.notes[-1]
 
 
@@ -265,7 +265,7 @@ def _two_views(frame: pd.DataFrame, **release: Any) -> Mapping[str, Any]:
 
 
 def _crossed() -> pd.DataFrame:
-    """Return 40 persons in two groups by `a`, and in others by `b`.
+    """Return 40 people in two groups by `a`, and in others by `b`.
 
     What both groups of a person share is one illness.
     """
@@ -287,13 +287,13 @@ def test_sensitive_values_of_classes_are_intersected_over_exports(desk: Desk) ->
     desk.write(**_two_views(_crossed(), limits={"k": 10, "l": 2})).approve("by_a")
     desk.export("a.parquet", remedy="by_a")
     desk.approve("by_b")
-    with pytest.raises(Stop, match="40 persons have fewer than 2 possible values of ill"):
+    with pytest.raises(Stop, match="40 people have fewer than 2 possible values of ill"):
         desk.export("b.parquet", remedy="by_b")
     desk.write(re_release="warn").approve("by_b")
     found = desk.export("b.parquet", remedy="by_b")
     assert found.event.body["few_values_by_all"] == {"ill": 40}
     assert found.event.body["promised_together"] == {"k": 10, "l": 2.0, "t": None}
-    assert any("40 persons have fewer than 2 possible values of ill" in note for note in found.notes)
+    assert any("40 people have fewer than 2 possible values of ill" in note for note in found.notes)
 
 
 def test_l_that_only_an_earlier_export_promised_still_holds(desk: Desk) -> None:
@@ -301,7 +301,7 @@ def test_l_that_only_an_earlier_export_promised_still_holds(desk: Desk) -> None:
     desk.write(**_two_views(_crossed(), limits={"k": 10, "l": 2})).approve("by_a")
     desk.export("a.parquet", remedy="by_a")
     desk.write(limits={"k": 10}).approve("by_b")
-    with pytest.raises(Stop, match="40 persons have fewer than 2 possible values of ill"):
+    with pytest.raises(Stop, match="40 people have fewer than 2 possible values of ill"):
         desk.export("b.parquet", remedy="by_b")
 
 
@@ -354,7 +354,7 @@ def test_the_largest_k_that_was_promised_holds_over_all_exports(desk: Desk) -> N
     ):
         desk.export("second.parquet", remedy="by_part")
     desk.write(frame.assign(part=[number % 5 for number in range(80)])).approve("by_part")
-    with pytest.raises(Stop, match="it leaves 80 persons in groups below the limit; k is 10"):
+    with pytest.raises(Stop, match="it leaves 80 people in groups below the limit; k is 10"):
         desk.export("second.parquet", remedy="by_part")
 
 
@@ -400,7 +400,7 @@ def test_persons_who_are_in_exports_of_another_table_are_said(twice: Desk) -> No
     twice.write(table="folk").approve()
     found = twice.export("second.parquet")
     assert found.event.body["earlier"] == []
-    assert any("79 persons are in export extract" in note and "another table" in note for note in found.notes)
+    assert any("79 people are in export extract" in note and "another table" in note for note in found.notes)
 
 
 def test_a_column_has_one_classification_over_all_exports(desk: Desk) -> None:

@@ -138,7 +138,7 @@ def test_the_record_tells_everything_that_was_kept():
         "nor legal advice",
         "Not measured:",
         "first 345 0 2",
-        "Persons in groups below the limit across all exports: 1,234",
+        "People in groups below the limit across all exports: 1,234",
         "Cannot be compared: the release has no person key.",
     ):
         assert told in said, told

@@ -205,9 +205,9 @@ SENTENCES: dict[str, Said] = {
         ("15 min of 2 h of downtime spent in 3 d (at least 20 min, at most 50 min)",),
         ("ダウンタイム2時間のうち15分を消費", "20分以上、50分以下"),
     ),
-    "{burn:number} in the last {long:duration} and {now:number} in the last {short:duration}; told above "
+    "{burn:number} in the last {long:duration} and {now:number} in the last {short:duration}; alerts above "
     "{limit:number}": Said(
-        ("1.5 in the last 3 d and 0.5 in the last 6 h; told above 1.25",),
+        ("1.5 in the last 3 d and 0.5 in the last 6 h; alerts above 1.25",),
         ("直近3日で1.5、直近6時間で0.5", "1.25を超えると通知"),
     ),
     "{spent:duration} of {allowed:duration} of downtime spent in {per:duration}": Said(

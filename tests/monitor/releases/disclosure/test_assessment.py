@@ -89,7 +89,7 @@ def test_two_releases_that_hide_everybody_expose_six_of_nine(terminal: Terminal)
         {"name": "spring", "persons_in_both": 9, "exposed": 6, "smallest_group": 1}
     ]
     assert together["message"] == (
-        "6 persons are in groups smaller than 3 when this table is combined with release spring"
+        "6 people are in groups smaller than 3 when this table is combined with release spring"
     )
 
     incident = terminal.json("incident", "show", str(together["incident"]))
