@@ -84,7 +84,7 @@ class ReidentificationBySubset(CheckParameters):
 
     def _level(self, names: Sequence[str], level: int, separations: dict[tuple[str, ...], Separation]) -> Wants:
         answers = {
-            _label(names, current_names): partial(_told_apart, current_names)
+            _label(names, current_names): partial(_distinct_in, current_names)
             for current_names in level_of(names, level, separations)
         }
         return Wants(classes={label: ClassQuestion(tuple(names), answer) for label, answer in answers.items()})
@@ -121,7 +121,7 @@ def _label(names: Sequence[str], current_names: Sequence[str]) -> str:
     return ",".join(str(names.index(name)) for name in current_names)
 
 
-def _told_apart(names: Sequence[str], tables: ClassTables) -> ir.Table:
+def _distinct_in(names: Sequence[str], tables: ClassTables) -> ir.Table:
     """Compute, for a set of columns: `rows`, `classes`, `uniques`, and `alike`, the sum of size x (size - 1)."""
     classes, keys = tables.classes, [tables.key(name) for name in names]
     groups = classes.group_by(keys).aggregate(size=classes[SIZE].sum().cast("int64"))

@@ -128,12 +128,12 @@ def per_incident(spans: Spans, counted_window: CountedWindow, *, disclosure: boo
     real = (lasted == 0) | (ttd + ttr > 0)
     is_down, does_count = is_downtime(spans, disclosure=disclosure)[first], counts(spans)[first]
     resolved = is_down & real & counted_window.has(spans.resolved[last])
-    first_acknowledged, anybody = _first_acknowledged(spans, first, counted_window.as_of_us)
+    first_acknowledged, is_acknowledged = _first_acknowledged(spans, first, counted_window.as_of_us)
     detected_at = spans.detected[first_acknowledged]
     # the data may have been right again before the acknowledgement
     acknowledged_at = np.minimum(spans.acknowledged, spans.resolved)[first_acknowledged]
     # a correction may have moved the detection behind it
-    answered_at = np.where(anybody, np.maximum(acknowledged_at, detected_at), detected_at)
+    answered_at = np.where(is_acknowledged, np.maximum(acknowledged_at, detected_at), detected_at)
     waited = counted_window.counted(spans.table[first_acknowledged], detected_at, answered_at)
     return PerIncident(
         first=first,
@@ -145,15 +145,15 @@ def per_incident(spans: Spans, counted_window: CountedWindow, *, disclosure: boo
         raw=summed(counted_window.clip(end) - counted_window.clip(spans.occurred)),
         ttd=ttd,
         ttr=ttr,
-        tta=np.where(anybody, waited, -1),
+        tta=np.where(is_acknowledged, waited, -1),
         down=is_down,
         excluded=~does_count & (disclosure | ~spans.disclosure[first]),
         exposed=does_count & spans.disclosure[first],
         occurred=is_down & real & counted_window.has(spans.occurred[first]),
         detected=is_down & real & counted_window.has(spans.detected[first]),
         resolved=resolved,
-        acknowledged=is_down & real & anybody & counted_window.has(acknowledged_at),
-        unacknowledged=resolved & ~anybody,
+        acknowledged=is_down & real & is_acknowledged & counted_window.has(acknowledged_at),
+        unacknowledged=resolved & ~is_acknowledged,
         lasts=is_down
         & (spans.resolved[last] > counted_window.as_of_us)
         & (spans.occurred[last] < counted_window.window.end_us),
@@ -169,5 +169,5 @@ def _first_acknowledged(spans: Spans, first: Ints, as_of_us: int) -> tuple[Ints,
         return first, np.zeros(0, dtype=np.bool_)
     rows = np.arange(spans.incident.size)
     earliest = np.minimum.reduceat(np.where(spans.acknowledged <= min(as_of_us, OPEN_END - 1), rows, OPEN_END), first)
-    anybody = earliest < OPEN_END
-    return np.where(anybody, earliest, first), anybody
+    is_acknowledged = earliest < OPEN_END
+    return np.where(is_acknowledged, earliest, first), is_acknowledged

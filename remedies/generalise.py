@@ -274,7 +274,7 @@ class Generalise(Recodes):
             "value": None if optimum is None else plain_number(_value(optimum)),
             "proved": None if optimum is None else optimum.proved,
             "nodes": None if optimum is None else optimum.lattice,
-            "looked": None if optimum is None else optimum.looked,
+            "looked": None if optimum is None else optimum.searched,
             "suppression_limit": self.suppress,
             "utilities": utilities(recoding, k=self.k).as_json(),
             "seconds": seconds,

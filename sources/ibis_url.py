@@ -87,12 +87,12 @@ class IbisUrl(UnlistedSource):
         if isinstance(error, ImportError):
             text = f"the driver of {scheme} is not installed; install 'ibis-framework[{scheme}]'"
             return Unreachable(self._error_text(text, error))
-        if _is_told(error) or isinstance(error, _ODD_URL):
+        if _is_driver_error(error) or isinstance(error, _ODD_URL):
             return Unreachable(self._error_text(f"{scheme} cannot be reached with this URL; check its parts", error))
         return None
 
     def _why_failed(self, error: BaseException) -> SourceError | None:
-        if not _is_told(error):
+        if not _is_driver_error(error):
             return None
         if _names_of(error) & _FORBIDDEN:
             return PermissionDenied(
@@ -123,7 +123,7 @@ class _ErrorTranslation:
             raise text from None
 
 
-def _is_told(error: BaseException) -> bool:
+def _is_driver_error(error: BaseException) -> bool:
     return isinstance(error, (IbisError, OSError)) or bool(_names_of(error) & (_PEP_249 | _OF_CLIENTS | _FORBIDDEN))
 
 

@@ -72,11 +72,11 @@ def values_of(reference: ir.Table, column: str, kind: dt.DataType) -> Values:
 
     def values(tables: ClassTables, sensitive: str) -> ir.Table:
         own = tables.pairs(sensitive)
-        everybody = tables.reading.respelled(reference.select(value=reference[column].cast(kind)))
+        referenced_values = tables.reading.respelled(reference.select(value=reference[column].cast(kind)))
         if tables.reading.missing is not None:
-            everybody = everybody.filter(~tables.reading.missing(everybody[VALUE]))
+            referenced_values = referenced_values.filter(~tables.reading.missing(referenced_values[VALUE]))
         distinct = own.select(value=own[VALUE].cast(kind), total=ibis.literal(0, type="int64")).distinct()
-        referenced = everybody.group_by(VALUE).aggregate(total=everybody.count().cast("int64"))
+        referenced = referenced_values.group_by(VALUE).aggregate(total=referenced_values.count().cast("int64"))
         both = distinct.union(referenced)
         return both.group_by(VALUE).aggregate(total=both["total"].sum().cast("int64"))
 
@@ -211,7 +211,7 @@ def _parents(child: ir.Column, children: Iterable[str | int], parents: Iterable[
 
 def orderly_far(dialect: str, values: Values) -> Distances:
     """Return the ordered distance of each class; NULL stands after the largest value."""
-    return partial(_far, dialect=dialect, everybody=values)
+    return partial(_far, dialect=dialect, referenced_values=values)
 
 
 def not_in_order(column: ir.Column, dialect: str) -> Callable[[ir.Column], ir.BooleanValue] | None:
@@ -226,9 +226,9 @@ def not_in_order(column: ir.Column, dialect: str) -> Callable[[ir.Column], ir.Bo
     return holds_no_number
 
 
-def _far(tables: ClassTables, sensitive: str, dialect: str, everybody: Values) -> ir.Table:
+def _far(tables: ClassTables, sensitive: str, dialect: str, referenced_values: Values) -> ir.Table:
     pairs = tables.pairs(sensitive)
-    values = _line(everybody(tables, sensitive), dialect)
+    values = _line(referenced_values(tables, sensitive), dialect)
     expressions = values.aggregate(top=values.count(), heap=values["heaped"].max())
     stretches = _stretches(with_facts(pairs, values).cross_join(expressions), tables.keys, _carried(tables))
     turns = _turns(stretches, values)

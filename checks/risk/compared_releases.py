@@ -315,10 +315,10 @@ def _subtracted(item: ComparedRows, name: str, limits: ClassLimits, kept: Mask) 
     places, first = places[kept[places]], first[kept[places]]
     fresh = np.flatnonzero(item.is_new & kept)
     gone = item.gone(name, places, first)
-    nobody = gone._replace(classes=fresh[:0], values=fresh[:0], copies=fresh[:0])
+    empty = gone._replace(classes=fresh[:0], values=fresh[:0], copies=fresh[:0])
     outside = 1 + max(int(part.max(initial=-1)) for part in (*item.classes, first, gone.classes))
     for new in (fresh[:0], fresh):  # newcomers hide what is left only by chance, and can be what is left
-        for left in (nobody, gone) if len(gone.classes) else (nobody,):  # so do those who have left
+        for left in (empty, gone) if len(gone.classes) else (empty,):  # so do those who have left
             rows = np.concatenate([places, new])
             before = np.concatenate([first, np.full(len(new), outside), left.classes])
             after = np.concatenate([item.classes[1][rows], np.full(len(left.classes), outside)])
@@ -457,10 +457,10 @@ def joint_disclosures(
     none) and `count`. All rows are of people; which rows other columns link is not known, so that values are
     intersected as sets.
     """
-    nobody = np.zeros(len(now.people) // SIGNATURE, dtype=np.bool_)
-    every = [ComparedRows(item, now, nobody) for item in releases if item.pairs.digest == now.digest]
+    none_gone = np.zeros(len(now.people) // SIGNATURE, dtype=np.bool_)
+    every = [ComparedRows(item, now, none_gone) for item in releases if item.pairs.digest == now.digest]
     every = [item for item in every if not item.is_new.all()]
-    own, kept = (now.people, now.persons.classes), ~nobody
+    own, kept = (now.people, now.persons.classes), ~none_gone
     results: list[tuple[DisclosureKind, str, str, int]] = []
     for item in every:
         name, before = item.earlier.name, (item.earlier.pairs.people, item.earlier.pairs.classes)

@@ -65,12 +65,12 @@ class JointReleases:
             np.add.at(persons, numbers[inside], people[inside])
         sums = np.maximum(sums, there)
         more = np.flatnonzero(sums.sum(axis=1) > persons)
-        nobody = np.full((len(more), classes.shape[1]), -1)
+        left = np.full((len(more), classes.shape[1]), -1)
         ends = np.cumsum([len(item) for item in published])
-        nobody[np.arange(len(more)), np.searchsorted(ends, more, side="right")] = more
+        left[np.arange(len(more)), np.searchsorted(ends, more, side="right")] = more
         many = np.concatenate([people, (sums.sum(axis=1) - persons)[more]])
         own = np.concatenate([own, np.zeros((len(more), own.shape[1]), dtype=np.int64)])
-        return cls(np.concatenate([classes, nobody]), many, sums, own, missing, len(people))
+        return cls(np.concatenate([classes, left]), many, sums, own, missing, len(people))
 
     @cached_property
     def is_known(self) -> Mask:

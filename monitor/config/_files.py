@@ -44,9 +44,9 @@ def find(folder: Path) -> Path:
     if results:
         message = f"more than one configuration in {folder}: {', '.join(map(str, results))}"
         raise ConfigError([Problem("config.ambiguous", message, hint="select one with -c, or keep only one")])
-    looked = f"{', '.join(NAMES)} and {FOLDER}/"
+    searched = f"{', '.join(NAMES)} and {FOLDER}/"
     hint = "name one with -c FILE, create one with 'tablewatch init', or try 'tablewatch demo'"
-    raise ConfigError([Problem("config.not_found", f"no configuration in {folder}: looked for {looked}", hint=hint)])
+    raise ConfigError([Problem("config.not_found", f"no configuration in {folder}: looked for {searched}", hint=hint)])
 
 
 def files_of(path: Path, teams: Sequence["TeamFolder"] = ()) -> Sequence[Path]:

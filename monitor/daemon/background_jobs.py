@@ -57,7 +57,7 @@ class BackgroundJobs:
             self._scheduler.add_job(do, "interval", seconds=job.seconds, id=name, next_run_time=self._clock.now())
         self._scheduler.start()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Reschedule the jobs after the machine's clock was set back: none stays in the future."""
         for name, job in self._jobs.items():
             self._scheduler.reschedule_job(name, trigger="interval", seconds=job.seconds)

@@ -61,13 +61,13 @@ class LeasedTable:
             check_id: CheckMeasurement(check_id, checks[check_id], outcome) for check_id, outcome in outcomes.items()
         }
 
-    def whole(self, looked: TableResult) -> TableResult:
+    def whole(self, table_result: TableResult) -> TableResult:
         """Return the result of a worker with those of the checks that were not run, in the order of the checks."""
         answers = {
-            check_measurement.check_id: check_measurement for check_measurement in looked.measured
+            check_measurement.check_id: check_measurement for check_measurement in table_result.measured
         } | self.given_up
         return replace(
-            looked, target=self.target, measured=[answers[check_id] for check_id, _ in self.target.subject.checks]
+            table_result, target=self.target, measured=[answers[check_id] for check_id, _ in self.target.subject.checks]
         )
 
     def not_asked(self, now: datetime) -> TableResult:
@@ -133,7 +133,7 @@ class Claims:
             rows = [timetable.first(self.only_until or now) for timetable in timetables.values()]
             tx.schedule.replace(rows, _dropped(tx.schedule.tables(), rows, now))
             if self._epoch != before:
-                _plan_anew(tx, timetables.values(), now)
+                _plan_again(tx, timetables.values(), now)
             elif self.only_until is not None:
                 tx.schedule.reschedule([replace(row, due_at=row.next_slot) for row in tx.schedule.tables()])
             waiting = [transition.id for transition in tx.outbox.waiting(_ALL)]
@@ -257,7 +257,7 @@ class Claims:
         epoch = self._save_time(tx, now)
         if epoch != self._epoch:
             self._epoch = epoch
-            _plan_anew(tx, self._timetables.values(), now)
+            _plan_again(tx, self._timetables.values(), now)
 
     def _save_time(self, tx: WriteTransaction, now: datetime) -> int:
         """Save the time, as far as it is trusted, and return the clock's epoch."""
@@ -314,7 +314,7 @@ def _of_statistics(
     return results
 
 
-def _plan_anew(tx: WriteTransaction, timetables: Iterable[Timetable], now: datetime) -> None:
+def _plan_again(tx: WriteTransaction, timetables: Iterable[Timetable], now: datetime) -> None:
     """Set times that lie in the future, since the clock was set back, to the present."""
     tx.schedule.reschedule([timetable.after(now) for timetable in timetables])
     bring_back(tx, tx.results.watches_after(now), to=now, now=now)

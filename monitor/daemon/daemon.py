@@ -208,7 +208,7 @@ class DaemonProcess:
             self._work.step(_STEP_S)
             self._stepped_at = self._clock.monotonic()
             if ahead - self._clock_ahead() > _CLOCK_STEP_S:
-                background.begin_anew()
+                background.restart()
             ahead = self._clock_ahead()
             if self._reload_asked.is_set():
                 self._reload_asked.clear()

@@ -73,9 +73,9 @@ class Jobs:
         for held in reversed(self._jobs.pop(job, [])):
             self.wait(held, first=True)
 
-    def learn(self, leased_table: LeasedTable, looked: TableResult) -> None:
+    def learn(self, leased_table: LeasedTable, table_result: TableResult) -> None:
         """Update the expected time of tables of a source."""
-        seconds = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
+        seconds = max((table_result.ended_at - table_result.started_at).total_seconds(), 0.001)
         guess = self._pace.get(leased_table.source, seconds)
         self._pace[leased_table.source] = guess + _GUESS_WEIGHT * (seconds - guess)
 

@@ -34,7 +34,7 @@ class LeasedStatistic(LeasedTable):
     claim: Claim | None = None
     granted: Granted | None = None
     heard: bool = False
-    told: Mapping[str, Json] | Outcome | None = None
+    answer: Mapping[str, Json] | Outcome | None = None
     free_tries: int = 0
     ends: SlotState | None = None
 

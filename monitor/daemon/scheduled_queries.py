@@ -120,9 +120,9 @@ class ScheduledQueries:
         if isinstance(leased_table, LeasedStatistic):
             leased_table.release()
 
-    def hear(self, leased_statistic: LeasedStatistic, told: Mapping[str, Json] | Outcome | None) -> None:
+    def hear(self, leased_statistic: LeasedStatistic, answer: Mapping[str, Json] | Outcome | None) -> None:
         """Handle the answer of a worker."""
-        leased_statistic.heard, leased_statistic.told = True, told
+        leased_statistic.heard, leased_statistic.answer = True, answer
         self._waiting.append(leased_statistic)
 
     def step(self, *, stopping: bool = False) -> Sequence[LeasedStatistic]:
@@ -237,7 +237,7 @@ class ScheduledQueries:
 
     def _charge(self, leased_statistic: LeasedStatistic, request: Request) -> None:
         """Charge a query that can be answered, and run it."""
-        if not isinstance(leased_statistic.told, Mapping):
+        if not isinstance(leased_statistic.answer, Mapping):
             self._try_again_for_free(leased_statistic, request.period)
             return
         charge = request.charge
@@ -264,8 +264,8 @@ class ScheduledQueries:
 
     def _keep(self, leased_statistic: LeasedStatistic, granted: Granted, request: Request) -> None:
         """Store the answer; without one, charge again later."""
-        if isinstance(leased_statistic.told, Mapping):
-            self._ledger.store_answer(granted, leased_statistic.told, actor=_ACTOR, now=self._clock.now())
+        if isinstance(leased_statistic.answer, Mapping):
+            self._ledger.store_answer(granted, leased_statistic.answer, actor=_ACTOR, now=self._clock.now())
             self._is_answered(leased_statistic, f"{text_of(granted.charge.nano)} charged")
             return
         tries = self._ledger.tries(leased_statistic.series.prefix, request.charge.request_id)
@@ -285,7 +285,7 @@ class ScheduledQueries:
             self._wait(leased_statistic, PAUSE)
 
     def _try_again_for_free(self, leased_statistic: LeasedStatistic, period: timedelta) -> None:
-        why = str(leased_statistic.told.message) if isinstance(leased_statistic.told, Outcome) else _NO_WORKER
+        why = str(leased_statistic.answer.message) if isinstance(leased_statistic.answer, Outcome) else _NO_WORKER
         if self._once or leased_statistic.free_tries >= MOST_FREE_TRIES:
             self._hold_back(leased_statistic, f"{why}; nothing was charged")
         else:
@@ -294,7 +294,7 @@ class ScheduledQueries:
             leased_statistic.free_tries += 1
 
     def _send(self, leased_statistic: LeasedStatistic, request: Request, question: PrivateQuestion) -> None:
-        leased_statistic.heard, leased_statistic.told = False, None
+        leased_statistic.heard, leased_statistic.answer = False, None
         leased_statistic.target = replace(leased_statistic.target, source=request.source, question=question)
         self._jobs.wait(leased_statistic, first=question.charged)
 

@@ -279,8 +279,8 @@ class WorkLoop:
 
     def _take(self, event: Event) -> None:
         match event:
-            case TableScanned(job, looked) | Overdue(job, looked=TableResult() as looked):
-                self._found(job, looked)
+            case TableScanned(job, table_result) | Overdue(job, table_result=TableResult() as table_result):
+                self._found(job, table_result)
             case WorkerDied(job, table, None, cause):
                 self._died(job, table, cause)
             case WorkerDied(_, _, str() as check_id, cause):
@@ -288,16 +288,16 @@ class WorkLoop:
         if isinstance(event, Ended) or (isinstance(event, WorkerDied | Overdue) and event.check_id is None):
             self._jobs.put_back(event.job)
 
-    def _found(self, job: int, looked: TableResult) -> None:
-        leased_table = self._take_out(job, looked.target.subject.name)
+    def _found(self, job: int, table_result: TableResult) -> None:
+        leased_table = self._take_out(job, table_result.target.subject.name)
         if isinstance(leased_table, LeasedStatistic):
-            self.questions.hear(leased_table, looked.told)
+            self.questions.hear(leased_table, table_result.answer)
         elif leased_table is not None:
-            if looked.closed is not None and (late := looked.closed.found_late) is not None:
+            if table_result.closed is not None and (late := table_result.closed.found_late) is not None:
                 text = "table %s: a full look found late changes (figures changed: %d, rows: %+d)"
                 LOG.warning(text, leased_table.name, late["figures"], late["rows"])
-            self._ended.append((leased_table, leased_table.whole(looked)))
-            self._jobs.learn(leased_table, looked)
+            self._ended.append((leased_table, leased_table.whole(table_result)))
+            self._jobs.learn(leased_table, table_result)
 
     def _died(self, job: int, table: str, cause: str) -> None:
         """Run the checks of a table one by one after its worker died, to find the one at fault."""
@@ -335,8 +335,8 @@ class WorkLoop:
             results = self._record_batch(batch)
             reached(FailPoint.AFTER_REMEMBER)
             del self._ended[: len(batch)]
-            for held, looked in batch:
-                self._claims.was_busy(held.name, looked.ended_at)
+            for held, table_result in batch:
+                self._claims.was_busy(held.name, table_result.ended_at)
                 self._held.pop(held.lease.id, None)
             self._store_works()
             self._listener.on_results(results)
@@ -346,7 +346,7 @@ class WorkLoop:
 
     def _record_batch(self, batch: Sequence[tuple[LeasedTable, TableResult]]) -> Sequence[CheckResult]:
         """Record results; only a table whose results raise an error is given up."""
-        slots = [(held.lease, self._configured_only(looked)) for held, looked in batch]
+        slots = [(held.lease, self._configured_only(table_result)) for held, table_result in batch]
         results = run_guarded(
             lambda: record_slot_results(slots, store=self._store, policy_of=self._policy_of, clock=self._clock),
             passes_on=(StoreError, KeyboardInterrupt),
@@ -360,13 +360,13 @@ class WorkLoop:
         self._claims.give_up(held.lease)
         return ()
 
-    def _configured_only(self, looked: TableResult) -> TableResult:
+    def _configured_only(self, table_result: TableResult) -> TableResult:
         """Drop results of checks that were removed from the configuration: nothing would close their incidents."""
         return replace(
-            looked,
+            table_result,
             measured=[
                 check_measurement
-                for check_measurement in looked.measured
+                for check_measurement in table_result.measured
                 if check_measurement.check_id in self._check_ids
             ],
         )

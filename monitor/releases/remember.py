@@ -54,18 +54,22 @@ def remember_release(
             f"table '{table}' has no check of type {RE_RELEASE}; add one: it declares the person columns"
         )
     targets = with_count_states(targets_of(project, {table: checks}), store=store, key=project.signature_key)
-    (looked,) = scan_source(targets, clock=project.clock, plans={})
-    results = {check_measurement.check_id: _pairs(check_measurement.answer) for check_measurement in looked.measured}
+    (table_result,) = scan_source(targets, clock=project.clock, plans={})
+    results = {
+        check_measurement.check_id: _pairs(check_measurement.answer) for check_measurement in table_result.measured
+    }
     problems = [pairs for pairs in results.values() if isinstance(pairs, str)]
     if len(problems) == len(results):
         raise ReleaseNotStored(problems[0])
     remembered = []
     for check_id, pairs in results.items():
         if isinstance(pairs, str):
-            remembered.append(RememberedRelease(check_id, name, looked.started_at, problem=pairs))
+            remembered.append(RememberedRelease(check_id, name, table_result.started_at, problem=pairs))
             continue
-        _remember(project, store, RememberedPersons(check_id, KnownRelease(name, looked.started_at, pairs)), actor)
-        remembered.append(RememberedRelease(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
+        _remember(
+            project, store, RememberedPersons(check_id, KnownRelease(name, table_result.started_at, pairs)), actor
+        )
+        remembered.append(RememberedRelease(check_id, name, table_result.started_at, pairs.rows, pairs.unnamed))
     return remembered
 
 

@@ -80,15 +80,15 @@ def record_past(
     """
     results: list[CheckResult] = []
     with store.writing() as tx:
-        for looked in batch:
+        for table_result in batch:
             memory = SegmentMemory() if past is None else past.memory
-            history = tx.results.earlier_many(wanted_history([looked], memory))
-            judged = list(judge_table(looked, history, memory))
-            run = run_of(f"{BACKFILL}{new_id()}", looked, now)
+            history = tx.results.earlier_many(wanted_history([table_result], memory))
+            judged = list(judge_table(table_result, history, memory))
+            run = run_of(f"{BACKFILL}{new_id()}", table_result, now)
             tx.results.add_runs([run], [fact for result in judged for fact in facts_of(run, result)])
             if past is not None:
                 for result in judged:
-                    past.decide(tx, looked, result)
+                    past.decide(tx, table_result, result)
             results += judged
     return results
 
@@ -115,21 +115,21 @@ class PastIncidents:
                 lasting.setdefault(str(incident.check_id), {})[series] = incident
         return SegmentMemory(self._watches, lasting)
 
-    def decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult) -> None:
+    def decide(self, tx: WriteTransaction, table_result: TableResult, result: CheckResult) -> None:
         """Open, go on with or resolve the incident of a check, or those of its segments."""
         key = result.check_id
         if key not in self._watches and (tx.results.watches([key]) or tx.incidents.latest([key])):
             return
         before = self._watches.get(key)
-        self._decide(tx, looked, result, result.rest or result.outcome)
+        self._decide(tx, table_result, result, result.rest or result.outcome)
         for segment in result.segments:
             if segment.remembered_as not in self._watches and before is not None:
                 self._watches[segment.remembered_as] = watch_of_segment(before, segment.remembered_as)
-            self._decide(tx, looked, segment, segment.outcome)
+            self._decide(tx, table_result, segment, segment.outcome)
 
-    def _decide(self, tx: WriteTransaction, looked: TableResult, result: CheckResult, outcome: Outcome) -> None:
+    def _decide(self, tx: WriteTransaction, table_result: TableResult, result: CheckResult, outcome: Outcome) -> None:
         key = result.remembered_as
-        step = step_of(self._watches.get(key), self._incidents.get(key), result, outcome, self.policy_of, looked)
+        step = step_of(self._watches.get(key), self._incidents.get(key), result, outcome, self.policy_of, table_result)
         self._watches[key] = step.watch
         for change in step.changes:
             if isinstance(change, Opened):

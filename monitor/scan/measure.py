@@ -137,8 +137,8 @@ class _Run:
 
     def _count(self, check_id: str, count_request: CountRequest, measurement: Measurement) -> Measurement | Outcome:
         """Count into what the store keeps."""
-        looked = self._attempt([check_id], partial(self._counting(check_id).count, count_request, measurement))
-        return self.failed[check_id] if looked is None else looked
+        counted = self._attempt([check_id], partial(self._counting(check_id).count, count_request, measurement))
+        return self.failed[check_id] if counted is None else counted
 
     def _counting(self, check_id: str) -> IncrementalCounter:
         return IncrementalCounter(self.plan.subject, check_id, self.source, self.keeper, self._fill)

@@ -79,7 +79,7 @@ def record_results(
     with store.writing() as tx:
         if counts is not None:
             counts.settle(tx, batch)
-        return _Recorder(tx, policy_of, clock.now()).make([(new_id(), looked) for looked in batch])
+        return _Recorder(tx, policy_of, clock.now()).make([(new_id(), table_result) for table_result in batch])
 
 
 def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableResult], StagedCounts | None]:
@@ -88,7 +88,7 @@ def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableR
     Raises:
         StoreError: they cannot be written or read.
     """
-    if not any(looked.has_counts for looked in batch):
+    if not any(table_result.has_counts for table_result in batch):
         return batch, None
     counts = stage_counts(batch, store)
     return counts.batch, counts
@@ -105,14 +105,16 @@ def record_slot_results(
         StoreError: nothing of the batch was remembered, and no slot ended.
     """
     ids = {lease.id: new_id() for lease, _ in batch}
-    results, counts = _staged([looked for _, looked in batch], store)
+    results, counts = _staged([table_result for _, table_result in batch], store)
     with store.writing() as tx:
         held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(clock.now()), run_ids=ids)
         counting = [
-            (ids[lease.id], looked) for (lease, _), looked in zip(batch, results, strict=True) if lease.id in held
+            (ids[lease.id], table_result)
+            for (lease, _), table_result in zip(batch, results, strict=True)
+            if lease.id in held
         ]
         if counts is not None:
-            counts.settle(tx, [looked for _, looked in counting])
+            counts.settle(tx, [table_result for _, table_result in counting])
         return _Recorder(tx, policy_of, clock.now()).make(counting)
 
 
@@ -138,10 +140,10 @@ def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence
     Without a store there is no history. With one that cannot be read, history is unknown: a check
     that asks for it could not be evaluated.
     """
-    if any(looked.has_counts for looked in batch):
+    if any(table_result.has_counts for table_result in batch):
         batch = judge_without_store(batch)
     memory, history = (SegmentMemory(), {}) if store is None else _read_history(store, batch)
-    return [result for looked in batch for result in judge_table(looked, history, memory)]
+    return [result for table_result in batch for result in judge_table(table_result, history, memory)]
 
 
 def _read_history(store: Store, batch: Sequence[TableResult]) -> tuple[SegmentMemory, _History]:
@@ -157,24 +159,26 @@ def _read_history(store: Store, batch: Sequence[TableResult]) -> tuple[SegmentMe
 def wanted_history(batch: Sequence[TableResult], memory: SegmentMemory) -> Mapping[str, tuple[datetime, Earlier]]:
     """Return which earlier measurements are to be read, by check, or by segment that is compared with its past."""
     wanted: dict[str, tuple[datetime, Earlier]] = {}
-    for looked in batch:
-        for item in looked.measured:
+    for table_result in batch:
+        for item in table_result.measured:
             if item.earlier is not None:
-                earlier = replace(item.earlier, left_out=looked.target.maintenance)
+                earlier = replace(item.earlier, left_out=table_result.target.maintenance)
                 series = [item.check_id] if item.check.segments is None else remembered(item, memory)
-                wanted |= dict.fromkeys(series, (looked.started_at, earlier))
+                wanted |= dict.fromkeys(series, (table_result.started_at, earlier))
     return wanted
 
 
 def memory_of(tx: ReadTransaction, batch: Sequence[TableResult]) -> SegmentMemory:
     """Return what is known of the segments of a batch, where there are any."""
-    is_cut = any(isinstance(item.answer, SegmentedMeasurement) for looked in batch for item in looked.measured)
+    is_cut = any(
+        isinstance(item.answer, SegmentedMeasurement) for table_result in batch for item in table_result.measured
+    )
     return SegmentMemory.read(tx, batch) if is_cut else SegmentMemory()
 
 
-def judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -> Iterable[CheckResult]:
+def judge_table(table_result: TableResult, history: _History, memory: SegmentMemory) -> Iterable[CheckResult]:
     """Yield what each check of a table came to."""
-    for check_measurement in looked.measured:
+    for check_measurement in table_result.measured:
         answer = check_measurement.answer
         outcome = answer if isinstance(answer, Outcome) else _WITHOUT_HISTORY
         if isinstance(answer, Measurement):
@@ -182,13 +186,13 @@ def judge_table(looked: TableResult, history: _History, memory: SegmentMemory) -
             outcome = _judge(check_measurement.check, answer, past)
         result = CheckResult(
             check_id=check_measurement.check_id,
-            table=looked.target.subject.name,
+            table=table_result.target.subject.name,
             check=check_measurement.check,
             outcome=outcome,
-            measured_at=looked.started_at,
+            measured_at=table_result.started_at,
             duration_s=check_measurement.duration_s,
-            source=looked.target.source.name,
-            owner=looked.target.owner,
+            source=table_result.target.source.name,
+            owner=table_result.target.owner,
         )
         if isinstance(answer, SegmentedMeasurement):
             result = judge_segments(result, check_measurement, memory, history=history, judge=_judge)
@@ -208,11 +212,11 @@ def step_of(
     result: CheckResult,
     outcome: Outcome,
     policy_of: PolicyOf,
-    looked: TableResult,
+    table_result: TableResult,
 ) -> LifecycleStep:
     """Return what a result changes."""
     judged = replace(outcome, status=Status.PASS, reason=None) if result.is_gone else outcome
-    times = RunTimes(looked.started_at, looked.ended_at)
+    times = RunTimes(table_result.started_at, table_result.ended_at)
     step = advance(watch, incident, judged, identity=identity_of(result), policy=policy_of(result.check), run=times)
     return ended_without_rows(step) if result.is_gone else step
 
@@ -229,9 +233,11 @@ class _Recorder:
 
     def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
         """Decide over looks, each with the id of its run."""
-        memory = memory_of(self._tx, [looked for _, looked in batch])
-        history = self._tx.results.earlier_many(wanted_history([looked for _, looked in batch], memory))
-        judged = [(run_id, looked, list(judge_table(looked, history, memory))) for run_id, looked in batch]
+        memory = memory_of(self._tx, [table_result for _, table_result in batch])
+        history = self._tx.results.earlier_many(wanted_history([table_result for _, table_result in batch], memory))
+        judged = [
+            (run_id, table_result, list(judge_table(table_result, history, memory))) for run_id, table_result in batch
+        ]
         everything = [result for *_, results in judged for result in results]
         ids = [part.remembered_as for result in everything for part in (result, *result.segments)]
         self._watches = dict(self._tx.results.watches(ids))
@@ -239,7 +245,7 @@ class _Recorder:
         if self._now and ahead:  # the clock was set back: these runs still come after the stored ones
             from monitor.scan.clock_change import bring_run_back
 
-            to = min(looked.started_at for _, looked in batch) - timedelta.resolution
+            to = min(table_result.started_at for _, table_result in batch) - timedelta.resolution
             self._watches |= bring_run_back(self._tx, ahead, to=to, now=self._now)
         latest = self._tx.incidents.latest(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
@@ -251,14 +257,14 @@ class _Recorder:
         facts: list[Result] = []
         gaps: list[Gap] = []
         decided: list[CheckResult] = []
-        for run_id, looked, results in judged:
-            runs.append(run := run_of(run_id, looked))
-            for result in with_absence(looked, results, self._watches):
-                gaps += self._gaps(looked, result)
+        for run_id, table_result, results in judged:
+            runs.append(run := run_of(run_id, table_result))
+            for result in with_absence(table_result, results, self._watches):
+                gaps += self._gaps(table_result, result)
                 facts += facts_of(run, result)
-                decided.append(self._decide(looked, result))
+                decided.append(self._decide(table_result, result))
                 if self._warnings is not None:
-                    self._warnings.end_gone(looked, result)
+                    self._warnings.end_gone(table_result, result)
         self._tx.results.add_runs(runs, facts)
         self._tx.results.save_watches([self._watches[series] for series in ids])
         self._tx.results.add_gaps(gaps)
@@ -268,38 +274,40 @@ class _Recorder:
             plan_retries(self._tx, self._retries)
         return decided
 
-    def _decide(self, looked: TableResult, result: CheckResult) -> CheckResult:
+    def _decide(self, table_result: TableResult, result: CheckResult) -> CheckResult:
         """Decide on a check; where its segments are judged one by one, on each of them and on the others together."""
         if result.rest is None:
-            return self._step(looked, result, result.outcome)
+            return self._step(table_result, result, result.outcome)
         before = self._watches.get(result.check_id)
-        rest = self._step(looked, result, result.rest)
+        rest = self._step(table_result, result, result.rest)
         watch = self._watches[result.check_id]
-        if watch.last_run_at == looked.started_at:  # else another run was faster
+        if watch.last_run_at == table_result.started_at:  # else another run was faster
             self._watches[result.check_id] = replace(watch, last_status=status_text(result.outcome))
         segments = []
         for segment in result.segments:
             if segment.remembered_as not in self._watches and before is not None:
                 self._watches[segment.remembered_as] = watch_of_segment(before, segment.remembered_as)
-            segments.append(self._step(looked, segment, segment.outcome))
+            segments.append(self._step(table_result, segment, segment.outcome))
         return replace(rest, segments=tuple(segments))
 
-    def _step(self, looked: TableResult, result: CheckResult, outcome: Outcome) -> CheckResult:
+    def _step(self, table_result: TableResult, result: CheckResult, outcome: Outcome) -> CheckResult:
         series = result.remembered_as
-        step = step_of(self._watches.get(series), self._incidents.get(series), result, outcome, self._policy_of, looked)
+        step = step_of(
+            self._watches.get(series), self._incidents.get(series), result, outcome, self._policy_of, table_result
+        )
         evaluated = outcome.reason is None and step.reason is not Reason.OUT_OF_ORDER
-        self._watches[series] = replace(step.watch, place=looked.target.place) if evaluated else step.watch
+        self._watches[series] = replace(step.watch, place=table_result.target.place) if evaluated else step.watch
         for change in step.changes:
-            self._write(series, change, looked.ended_at)
+            self._write(series, change, table_result.ended_at)
         if step.reason is Reason.WAITING_TO_OPEN:
-            self._ask_for_retry(looked, result, step.watch)
+            self._ask_for_retry(table_result, result, step.watch)
         incident = self._incidents.get(series)
         lasts = incident is not None and incident.state is not State.RESOLVED
         if self._warnings is not None and step.reason is not Reason.OUT_OF_ORDER:
-            self._warnings.follow(looked, result, outcome, identity=identity_of(result), has_incident=lasts)
+            self._warnings.follow(table_result, result, outcome, identity=identity_of(result), has_incident=lasts)
         return replace(result, incident=incident.id) if incident is not None and lasts else result
 
-    def _ask_for_retry(self, looked: TableResult, result: CheckResult, watch: Watch) -> None:
+    def _ask_for_retry(self, table_result: TableResult, result: CheckResult, watch: Watch) -> None:
         policy = self._policy_of(result.check)
         if policy.confirm_after is None or result.check.results_every is not None:
             return
@@ -307,7 +315,7 @@ class _Recorder:
 
         at = retry_at(watch, policy)
         if at is not None:
-            retry = Retry(at, looked.ended_at)
+            retry = Retry(at, table_result.ended_at)
             self._retries[result.table] = min(retry, self._retries.get(result.table, retry))
 
     def _unmerged(self, incident: Incident) -> Incident:
@@ -326,9 +334,9 @@ class _Recorder:
                 incident, [change], recorded_at=recorded_at, actor=AGENT
             )
 
-    def _gaps(self, looked: TableResult, result: CheckResult) -> Sequence[Gap]:
-        watch, period = self._watches.get(result.check_id), result.check.results_every or looked.target.period
-        return gaps_after(watch, table=result.table, until=looked.started_at, period=period)
+    def _gaps(self, table_result: TableResult, result: CheckResult) -> Sequence[Gap]:
+        watch, period = self._watches.get(result.check_id), result.check.results_every or table_result.target.period
+        return gaps_after(watch, table=result.table, until=table_result.started_at, period=period)
 
 
 def identity_of(result: CheckResult) -> Identity:

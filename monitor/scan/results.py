@@ -69,7 +69,7 @@ def wait_for(cost_s: float, *, shortest_s: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookback:
+class LookbackWindow:
     """The column of times or dates that separates new rows from those that are no longer read.
 
     Rows are read while they lie at most `lookback` before the newest; all rows once in `full`. `checks`: how many the
@@ -105,7 +105,7 @@ class Subject:
     """The number of values of the table with learned limits, whose false alarm rate holds for all of them together."""
     is_past: bool = False
     """Whether the table is seen as of the time of the measurement, by its load times."""
-    incremental: Lookback | None = None
+    incremental: LookbackWindow | None = None
     """How checks that add up over rows read new rows only."""
 
     @property
@@ -213,7 +213,7 @@ class TableResult:
     started_at: datetime
     ended_at: datetime
     measured: Sequence[CheckMeasurement]
-    told: Mapping[str, Json] | Outcome | None = None
+    answer: Mapping[str, Json] | Outcome | None = None
     cost: ScanCost | None = None
 
     @property
@@ -228,14 +228,14 @@ class TableResult:
         return next((part for part in kept if isinstance(part, ClosedPart)), None)
 
 
-def run_of(run_id: str, looked: TableResult, read_at: datetime | None = None) -> Run:
+def run_of(run_id: str, table_result: TableResult, read_at: datetime | None = None) -> Run:
     """Return the run that a look at a table was. `read_at`: when that was, where it saw the table at a past time."""
     from store import Run, RunCost  # workers import this module, and no store
 
-    subject, cost = looked.target.subject, looked.cost
-    day = (read_at or looked.ended_at).astimezone(ZoneInfo(subject.zones.calendar)).date()
-    spent = None if cost is None else RunCost(looked.target.source.name, day, cost.seconds, cost.volume)
-    return Run(run_id, subject.name, looked.started_at, looked.ended_at, cost=spent)
+    subject, cost = table_result.target.subject, table_result.cost
+    day = (read_at or table_result.ended_at).astimezone(ZoneInfo(subject.zones.calendar)).date()
+    spent = None if cost is None else RunCost(table_result.target.source.name, day, cost.seconds, cost.volume)
+    return Run(run_id, subject.name, table_result.started_at, table_result.ended_at, cost=spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,7 @@ def misconfigured(error: Exception) -> Outcome:
 def unscanned(target: Target, outcome: Outcome, now: datetime) -> TableResult:
     """Return what is known of a table that was not looked at: the same outcome for each of its checks."""
     measured = [CheckMeasurement(check_id, check, outcome) for check_id, check in target.subject.checks]
-    return TableResult(target, now, now, measured, told=unanswered(target, outcome))
+    return TableResult(target, now, now, measured, answer=unanswered(target, outcome))
 
 
 def unanswered(target: Target, outcome: Outcome) -> Outcome | None:
@@ -379,11 +379,11 @@ def targets_of(project: Project, chosen: Mapping[str, Collection[str]] | Iterabl
     return [_target(project, table, wanted[table.name]) for table in project.config.tables if table.name in wanted]
 
 
-def _lookback(table: Table, spec: SourceSpec) -> Lookback | None:
+def _lookback(table: Table, spec: SourceSpec) -> LookbackWindow | None:
     if (asked := table.incremental) is None:
         return None
     full = timedelta(days={"daily": 1, "weekly": 7, "monthly": 30}[asked.full])
-    return Lookback(asked.column, asked.lookback, full, len(table.own_checks), spec.place)
+    return LookbackWindow(asked.column, asked.lookback, full, len(table.own_checks), spec.place)
 
 
 def _target(project: Project, table: Table, only: Collection[str] | None) -> Target:
@@ -417,13 +417,13 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
 
 
 def with_absence(
-    looked: TableResult, results: Iterable[CheckResult], watches: Mapping[str, Watch]
+    table_result: TableResult, results: Iterable[CheckResult], watches: Mapping[str, Watch]
 ) -> Iterable[CheckResult]:
     """Yield the results of a table; one that an earlier run found where it is not now fails the checks about that.
 
     A table that no run has found in this place may be a mistake in the configuration.
     """
-    place = looked.target.place
+    place = table_result.target.place
     for result in results:
         watch = watches.get(result.check_id)
         if watch is None or not watch.recent:

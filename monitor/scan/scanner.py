@@ -64,12 +64,12 @@ def scan_source(
         if not isinstance(source, Outcome):
             looker = _SourceScanner(source, clock, plans, caller, shares_plans=len(targets) > 1)
             while remaining:
-                looked = looker.look_at(remaining[0])
-                if isinstance(looked, Outcome):
-                    ended = looked
+                result = looker.look_at(remaining[0])
+                if isinstance(result, Outcome):
+                    ended = result
                     break
                 remaining.popleft()
-                yield looked
+                yield result
                 if remaining:
                     on_begin(remaining[0])
     for target in remaining:
@@ -111,8 +111,8 @@ class _SourceScanner:
 
     def _ask(self, target: Target, question: PrivateQuestion) -> TableResult:
         started_at = self._clock.now()
-        told = run_guarded(lambda: _put(question, self._source))
-        outcome = unanswered(target, told) if isinstance(told, Outcome) else told
+        answer = run_guarded(lambda: _put(question, self._source))
+        outcome = unanswered(target, answer) if isinstance(answer, Outcome) else answer
         return TableResult(target, started_at, self._clock.now(), (), outcome)
 
     def _measure(self, target: Target, now: datetime) -> Sequence[CheckMeasurement]:

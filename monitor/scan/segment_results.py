@@ -89,8 +89,8 @@ class SegmentMemory:
 
 
 def _segmented(batch: Iterable[TableResult]) -> Iterable[tuple[str, SegmentedMeasurement]]:
-    for looked in batch:
-        for item in looked.measured:
+    for table_result in batch:
+        for item in table_result.measured:
             if isinstance(item.answer, SegmentedMeasurement):
                 yield item.check_id, item.answer
 

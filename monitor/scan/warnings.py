@@ -20,7 +20,13 @@ class WarningRecorder:
         self._lasting = dict(tx.warnings.lasting({result.check_id for result in results}))
 
     def follow(
-        self, looked: TableResult, result: CheckResult, outcome: Outcome, *, identity: Identity, has_incident: bool
+        self,
+        table_result: TableResult,
+        result: CheckResult,
+        outcome: Outcome,
+        *,
+        identity: Identity,
+        has_incident: bool,
     ) -> None:
         """Begin, go on with or end the warning of a check or of a segment, after a run of it."""
         before = self._lasting.get(result.remembered_as)
@@ -29,19 +35,21 @@ class WarningRecorder:
             replace(outcome, status=Status.PASS, reason=None) if result.is_gone else outcome,
             identity=identity,
             policy=self._policy_of(result.check),
-            run=RunTimes(looked.started_at, looked.ended_at),
+            run=RunTimes(table_result.started_at, table_result.ended_at),
             has_incident=has_incident,
         )
-        self._save(before, after, looked.ended_at)
+        self._save(before, after, table_result.ended_at)
 
-    def end_gone(self, looked: TableResult, result: CheckResult) -> None:
+    def end_gone(self, table_result: TableResult, result: CheckResult) -> None:
         """End the warnings of segments of a check that it does not judge for themselves any more."""
         if result.outcome.status is Status.UNKNOWN:
             return
         judged = {part.remembered_as for part in (result, *result.segments)}
         for spell in [*self._lasting.values()]:
             if spell.check_id == result.check_id and spell.series not in judged:
-                self._save(spell, replace(spell, ended_at=max(looked.started_at, spell.began_at)), looked.ended_at)
+                self._save(
+                    spell, replace(spell, ended_at=max(table_result.started_at, spell.began_at)), table_result.ended_at
+                )
 
     def _save(self, before: WarningSpell | None, after: WarningSpell | None, recorded_at: datetime) -> None:
         if after is None or after == before:

@@ -27,7 +27,7 @@ from incidents import (
 from incidents.result_tracks import UNKNOWN
 from incidents.spans import Ints
 from monitor.simulation.plan import CheckChange, CheckPlan, is_judged_alike
-from monitor.simulation.rejudge import rejudged
+from monitor.simulation.stored_numbers import judge_again
 from store import IncidentFilter, ReadTransaction
 
 MOST_SLOTS = 2_000_000
@@ -215,7 +215,7 @@ class _Case:
         if self.subject.is_rest:  # the numbers of segments that were not followed are not stored
             return track.judged(np.full_like(track.status, UNKNOWN))
         observed = self.tx.results.observations(self.subject.series, self.until)
-        return rejudged(track, observed, now=now.check, then=plan.check)
+        return judge_again(track, observed, now=now.check, then=plan.check)
 
     def _runs_otherwise(self, plan: CheckPlan) -> bool:
         now = self.change.now

@@ -189,7 +189,7 @@ class OidcProvider:
         try:
             token = jwt.decode(tokens["id_token"], self._key_set(), list(_ALGORITHMS))
         except (BadSignatureError, InvalidKeyIdError):  # the provider may have new keys
-            token = jwt.decode(tokens["id_token"], self._key_set(anew=True), list(_ALGORITHMS))
+            token = jwt.decode(tokens["id_token"], self._key_set(refresh=True), list(_ALGORITHMS))
         settings = self.settings
         claims = CodeIDToken(
             token.claims,
@@ -207,11 +207,11 @@ class OidcProvider:
         claims.validate(now=int(now.timestamp()), leeway=_LEEWAY_S)
         return dict(claims)
 
-    def _key_set(self, *, anew: bool = False) -> Any:
+    def _key_set(self, *, refresh: bool = False) -> Any:
         from joserfc.jwk import KeySet
 
         now = self._monotonic()
-        if self._keys is None or now >= self._keys[0] + (_KEYS_PAUSE_S if anew else _KEYS_LIFE_S):
+        if self._keys is None or now >= self._keys[0] + (_KEYS_PAUSE_S if refresh else _KEYS_LIFE_S):
             published: Any = self._read(self._discovered()["jwks_uri"])
             self._keys = now, KeySet.import_key_set(published)
         return self._keys[1]

@@ -64,7 +64,7 @@ class TableScanned:
     """A table was looked at, all checks of it."""
 
     job: int
-    looked: TableResult
+    table_result: TableResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +93,15 @@ class WorkerDied:
 class Overdue:
     """A table took longer than the deadline and was stopped.
 
-    Without a `check_id` the job is over; `looked` says `unknown(timeout)` for each check of the table, and what comes
-    after it is the caller's to submit again. With one, that check took too long; only it is given up, and the job goes
-    on.
+    Without a `check_id` the job is over; `table_result` says `unknown(timeout)` for each check of the table, and what
+    comes after it is the caller's to submit again. With one, that check took too long; only it is given up, and the job
+    goes on.
     """
 
     job: int
     table: str
     check_id: str | None
-    looked: TableResult | None = None
+    table_result: TableResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class TableProgress:
     ended_at: datetime
     answers: tuple[TableAnswer, ...]
     plan: bytes | None
-    told: Mapping[str, Json] | Outcome | None = None
+    answer: Mapping[str, Json] | Outcome | None = None
     read: tuple[int | None, int | None] | None = None
 
 

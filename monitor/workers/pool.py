@@ -198,8 +198,8 @@ class Pool:
             self._lost(member, cause, its_doing=its_doing)
         for member in list(self._crew.members.values()):
             self._end_if_overdue(member)
-        self._end_the_greedy()
-        self._crew.kill_the_deaf()
+        self._kill_over_limit()
+        self._crew.kill_unresponsive()
         self._refresh()
         self._start_waiting()
         if self._crew.rang:
@@ -233,20 +233,20 @@ class Pool:
     def _read(self, member: WorkerState) -> None:
         try:
             for payload in self._crew.receive(member):
-                told = run_guarded(partial(unpack, payload))
-                self._receive(member, told)
+                message = run_guarded(partial(unpack, payload))
+                self._receive(member, message)
         except (Unportable, ValueError):
             task, member.task = member.task, None
             self._crew.stop(member)
             if task is not None:
                 self._blame(task, "it sent an invalid response")
 
-    def _receive(self, member: WorkerState, told: Word | Outcome) -> None:
+    def _receive(self, member: WorkerState, message: Word | Outcome) -> None:
         member.heard = self._time
         task = member.task
         if task is None:  # it was stopped meanwhile: what it still says comes too late
             return
-        match told, task:
+        match message, task:
             case TableStarted(), Task():
                 task.step_began = task.step_began if task.resumes else self._time
                 self._heard.append(task.began())
@@ -254,9 +254,9 @@ class Pool:
                 task.step_began = self._time
                 member.runs += 1
                 self._crew.worked()
-                self._heard.extend(self._take(task, told))
+                self._heard.extend(self._take(task, message))
             case CallBegun(), Task():
-                task.call, task.call_ends = told, self._time + told.limit.total_seconds()
+                task.call, task.call_ends = message, self._time + message.limit.total_seconds()
             case CallEnded(), Task():
                 task.call, task.call_ends = None, inf
             case CallAnswer(answer), CallTask():
@@ -319,7 +319,7 @@ class Pool:
     def _is_overdue(self, member: WorkerState) -> bool:
         return member.task is not None and self._time >= _overdue_at(member.task)
 
-    def _end_the_greedy(self) -> None:
+    def _kill_over_limit(self) -> None:
         """Kill the workers over their memory limit, before the kernel kills arbitrary ones."""
         if self._time < self._weigh_at:
             return

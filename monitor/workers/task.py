@@ -155,7 +155,7 @@ class Task:
                 table_progress.started_at,
                 table_progress.ended_at,
                 measured,
-                table_progress.told,
+                table_progress.answer,
                 _cost_of(table_progress),
             )
         )
@@ -187,8 +187,8 @@ class Task:
             outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": limit.total_seconds()}))
         cost = ScanCost(limit.total_seconds())
         if check_id is None:
-            looked = replace(unscanned(self.job.targets[self.table], outcome, now), cost=cost)
-            return [Overdue(self.job.id, table, None, looked), *self._give_up(None, outcome, now)]
+            table_result = replace(unscanned(self.job.targets[self.table], outcome, now), cost=cost)
+            return [Overdue(self.job.id, table, None, table_result), *self._give_up(None, outcome, now)]
         return [Overdue(self.job.id, table, check_id), *self._give_up(check_id, outcome, now, cost)]
 
     def again(self) -> bool:
@@ -213,22 +213,22 @@ class Task:
         self.goes_on = not self.is_over
         return events
 
-    def _take(self, looked: TableResult) -> Sequence[Event]:
-        self._parts.append(looked)
+    def _take(self, table_result: TableResult) -> Sequence[Event]:
+        self._parts.append(table_result)
         results = {item.check_id: item for part in self._parts for item in part.measured}
         self._left = tuple(pair for pair in self._left if pair[0] not in results)
         if self._left:
             return []
         started_at = min(part.started_at for part in self._parts)
-        measured = [results[check_id] for check_id, _ in looked.target.subject.checks]
+        measured = [results[check_id] for check_id, _ in table_result.target.subject.checks]
         costs = [part.cost for part in self._parts if part.cost is not None]
-        looked = replace(looked, cost=reduce(add, costs) if costs else None)
+        table_result = replace(table_result, cost=reduce(add, costs) if costs else None)
         self._parts = []
         self.table += 1
         if not self.is_over:
             self._left = self.job.targets[self.table].subject.checks
         over = [Ended(self.job.id)] if self.is_over else []
-        return [TableScanned(self.job.id, replace(looked, started_at=started_at, measured=measured)), *over]
+        return [TableScanned(self.job.id, replace(table_result, started_at=started_at, measured=measured)), *over]
 
 
 def _cost_of(table_progress: TableProgress) -> ScanCost | None:

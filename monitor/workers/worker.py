@@ -102,15 +102,17 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans") -> None:
             on_begin=lambda _: _send_message(pipe, TableStarted(next(begun))),
         )
     ) as result:
-        for place, looked in enumerate(result):
-            name = looked.target.subject.name
+        for place, table_result in enumerate(result):
+            name = table_result.target.subject.name
             answers = tuple(
                 TableAnswer(check_measurement.answer, check_measurement.duration_s, check_measurement.earlier)
-                for check_measurement in looked.measured
+                for check_measurement in table_result.measured
             )
             plan = _plan_news(sent.get(name), plans.get(name))
-            read = None if looked.cost is None else astuple(looked.cost.volume)
-            progress = TableProgress(place, looked.started_at, looked.ended_at, answers, plan, looked.told, read)
+            read = None if table_result.cost is None else astuple(table_result.cost.volume)
+            progress = TableProgress(
+                place, table_result.started_at, table_result.ended_at, answers, plan, table_result.answer, read
+            )
             _send_progress(pipe, progress)
 
 

@@ -105,20 +105,20 @@ class WorkerProcesses:
 
     def retire(self, member: WorkerState) -> None:
         """Let an idle worker end."""
-        member.told_to_end = True
+        member.asked_to_end = True
         self._end(member)
         member.channel.hang_up()
 
     def stop(self, member: WorkerState) -> None:
         """End a worker amid what it does, and what it started."""
-        member.told_to_end = True
+        member.asked_to_end = True
         self._end(member)
         if member.pid is not None:
             signal_group(member.pid, signal.SIGTERM)
 
     def kill(self, member: WorkerState) -> None:
         """End a worker at once, and what it started."""
-        member.told_to_end = True
+        member.asked_to_end = True
         self._end(member)
         if member.pid is not None:
             kill_session(member.pid)
@@ -129,7 +129,7 @@ class WorkerProcesses:
         ours = [] if self._spawner is None else [self._spawner.pid]
         return [*ours, *(member.pid for member in self.members.values() if member.pid is not None)]
 
-    def kill_the_deaf(self) -> None:
+    def kill_unresponsive(self) -> None:
         """Kill the workers that were asked to end and have not."""
         for member in self.members.values():
             if member.kill_at is not None and self._time() >= member.kill_at and member.pid is not None:
@@ -176,7 +176,7 @@ class WorkerProcesses:
                 member.pid = pid
                 if member.phase is Phase.STARTING:
                     member.phase = Phase.IDLE
-                elif member.told_to_end:
+                elif member.asked_to_end:
                     signal_group(pid, signal.SIGTERM)
             case WorkerNotStarted(number, why):
                 self._failed(f"no worker can be started ({why})")
@@ -185,7 +185,7 @@ class WorkerProcesses:
                 yield from self._gone(self.members[number], status)
 
     def _gone(self, member: WorkerState, status: int) -> Iterator[tuple[WorkerState, str, bool]]:
-        if not member.told_to_end and not member.runs and not member.holds_job:
+        if not member.asked_to_end and not member.runs and not member.holds_job:
             self._failed(f"a worker ended before its first job ({how(status)})")
         yield member, how(status), -status not in {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
         if self._spawner is not None and member.pid is not None:

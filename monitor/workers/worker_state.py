@@ -35,7 +35,7 @@ class WorkerState:
     """It has done enough, or grown too much; it works on until a successor is there."""
     succeeded: bool = False
     """A successor is there, or on its way."""
-    told_to_end: bool = False
+    asked_to_end: bool = False
     """The pool ended it; no fault of a job."""
     listens_for: int = 0
     """The selector's events that are waited for."""

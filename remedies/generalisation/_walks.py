@@ -211,7 +211,7 @@ class Walker:
         return self._walk.state
 
     @property
-    def looked(self) -> int:
+    def searched(self) -> int:
         """Count the nodes whose frequency sets were made."""
         return int(self._walk.at[LOOKED])
 

@@ -238,8 +238,8 @@ def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Co
 def _nodes(hierarchy: Hierarchy, places: Whole) -> Whole:
     """Return the first leaf with the same label, level by level; at level 0 each leaf is its own."""
     results = [np.arange(len(places))]
-    for labels, nobody in zip(hierarchy.nodes()[1:], path_of_null(hierarchy)[1:], strict=True):
-        own = np.where(places == _NOBODY, len(labels) if nobody is None else 0, labels[places])
+    for labels, null_label in zip(hierarchy.nodes()[1:], path_of_null(hierarchy)[1:], strict=True):
+        own = np.where(places == _NOBODY, len(labels) if null_label is None else 0, labels[places])
         _, first, number = np.unique(own, return_index=True, return_inverse=True)
         results.append(first[number])
     return np.array(results, dtype=np.int64)

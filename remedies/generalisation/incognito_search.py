@@ -42,7 +42,7 @@ class Generalisations:
 
     `columns`: the quasi-identifiers, in the order of the levels. `heights`: the highest level of each. `nodes` int64
     (nodes, columns): the levels of each node that holds, sorted. `is_minimal` (nodes,): whether none that it
-    generalises holds. `lattice`: how many nodes there are. `looked`: how many frequency sets of the whole were made.
+    generalises holds. `lattice`: how many nodes there are. `searched`: how many frequency sets of the whole were made.
     `complete`: False where the budget ended the search: what is given holds, but there may be more, and lower ones.
     """
 
@@ -51,7 +51,7 @@ class Generalisations:
     nodes: Whole
     is_minimal: npt.NDArray[np.bool_]
     lattice: int
-    looked: int
+    searched: int
     complete: bool
     seconds: float
 
@@ -228,7 +228,7 @@ def _in_column_order(
         nodes=Lattice(grid.shape).levels(nodes),
         is_minimal=minimal(grid).ravel()[nodes],
         lattice=walker.lattice.size,
-        looked=walker.looked,
+        searched=walker.searched,
         complete=complete,
         seconds=seconds,
     )

@@ -32,8 +32,8 @@ class Optimum:
     """The best node that was found. `levels`: of each of `columns`; None where no node holds.
 
     `value`: of the measure `by`, lower is better. `suppressed`: rows that are suppressed. `proved`: no node that holds
-    has a lower value, or the same with fewer steps; False only where the budget ended the search. `looked`: nodes whose
-    frequency sets were made.
+    has a lower value, or the same with fewer steps; False only where the budget ended the search. `searched`: nodes
+    whose frequency sets were made.
     """
 
     columns: tuple[str, ...]
@@ -43,7 +43,7 @@ class Optimum:
     suppressed: int | None
     proved: bool
     lattice: int
-    looked: int
+    searched: int
     seconds: float
 
 
@@ -121,7 +121,7 @@ def optimum(
         suppressed=None if best is None else best.node.suppressed,
         proved=ended,
         lattice=walker.lattice.size,
-        looked=walker.looked,
+        searched=walker.searched,
         seconds=course.seconds,
     )
 

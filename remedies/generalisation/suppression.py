@@ -218,7 +218,7 @@ def blank_cells(
 class Mixed:
     """Further classes suppressed, to hide why classes are missing. `recoding`: with these suppressed too.
 
-    `for_values`: classes of k or more that are suppressed for their sensitive values; `besides`: classes that hold and
+    `for_values`: classes of k or more that are suppressed for their sensitive values; `added`: classes that hold and
     are suppressed with them, `rows`: the rows of these. All 0 where no class was suppressed for its values. Where parts
     are cut (Mondrian), classes that were not cut further in their place.
     `repeatable`: whether another run under the same key hides the same; else two outputs together undo it.
@@ -226,16 +226,16 @@ class Mixed:
 
     recoding: Recoding
     for_values: int = 0
-    besides: int = 0
+    added: int = 0
     rows: int = 0
     repeatable: bool = True
 
     def as_json(self) -> dict[str, Json]:
         """Return the counts as plain data, and how likely a missing class is one that broke a limit: at most so."""
-        together = self.for_values + self.besides
+        together = self.for_values + self.added
         return {
             "classes_for_values": self.for_values,
-            "classes_besides": self.besides,
+            "classes_besides": self.added,
             "rows_besides": self.rows,
             "repeatable": self.repeatable,
             "probability_for_values": self.for_values / together if together else 0.0,
@@ -279,10 +279,10 @@ def mix_suppressed(recoding: Recoding, k: int, criteria: Sequence[Criterion], *,
     for group in own.in_order(own_key)[len(own.missing) - 1 :]:
         suppressed = suppressed | (own.groups == group)
         if _mixed_enough(recoding.frequencies, suppressed, k, criteria):
-            besides = len(np.intersect1d(own.groups[suppressed], own.holding))
+            added = len(np.intersect1d(own.groups[suppressed], own.holding))
             mixed = replace(recoding, suppressed=suppressed)
             rows = mixed.rows_suppressed - recoding.rows_suppressed
-            return Mixed(mixed, len(own.missing), besides, rows, key is not None)
+            return Mixed(mixed, len(own.missing), added, rows, key is not None)
     raise _too_few(own)
 
 

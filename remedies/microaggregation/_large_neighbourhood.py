@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered_inner
-from remedies.microaggregation._bench import NOISE, TOLERANCE, BlockState, distance, make_bench, put, recentre
+from remedies.microaggregation._block_state import NOISE, TOLERANCE, BlockState, distance, make_state, put, recentre
 from remedies.microaggregation._pairs import chains, settle
 from remedies.microaggregation._regroup import dissolve, introduce
 
@@ -23,34 +23,34 @@ def _throw(rng: npt.NDArray[np.uint64]) -> int:
 
 
 @reordered_inner
-def _make_small(bench: BlockState) -> BlockState:
-    """Return a bench for the groups that are taken apart."""
-    cap = bench.member.shape[1]
+def _make_small(state: BlockState) -> BlockState:
+    """Return a state for the groups that are taken apart."""
+    cap = state.member.shape[1]
     k = (cap + 1) // 2
     records = _MOST * cap
-    return make_bench(records, bench.X.shape[1], k, records // k, bench.near.shape[1])
+    return make_state(records, state.X.shape[1], k, records // k, state.near.shape[1])
 
 
 @reordered_inner
-def rebuild_all(bench: BlockState, seed: int, heat: float) -> float:
+def rebuild_all(state: BlockState, seed: int, heat: float) -> float:
     """Take each group and some of its neighbours apart once; return what was gained.
 
     `heat`: what is rebuilt may be worse, by a random share of its sum of squares below this one; 0 for never.
     """
-    small = _make_small(bench)
+    small = _make_small(state)
     rng = np.empty(1, np.uint64)
     rng[0] = np.uint64(2 * seed + 1)
     for _ in range(20):
         _throw(rng)
     total = 0.0
-    for a in range(len(bench.size)):
-        if bench.size[a] > 0 and bench.near[a, 0] >= 0:
-            total += _rebuild(bench, small, a, rng, heat)
+    for a in range(len(state.size)):
+        if state.size[a] > 0 and state.near[a, 0] >= 0:
+            total += _rebuild(state, small, a, rng, heat)
     return total
 
 
 @reordered_inner
-def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], groups: npt.NDArray[np.int32]) -> int:
+def _choose(state: BlockState, a: int, rng: npt.NDArray[np.uint64], groups: npt.NDArray[np.int32]) -> int:
     """Choose a and neighbours of it, or neighbours of those; return how many."""
     target = 2 + _throw(rng) % (_MOST - 1)
     groups[0] = a
@@ -59,8 +59,8 @@ def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], groups: npt.
         if count == target:
             break
         origin = groups[_throw(rng) % count]
-        near = bench.near[origin, _throw(rng) % bench.near.shape[1]]
-        fresh = near >= 0 and bench.size[near] > 0
+        near = state.near[origin, _throw(rng) % state.near.shape[1]]
+        fresh = near >= 0 and state.size[near] > 0
         for at in range(count):
             fresh = fresh and groups[at] != near
         if fresh:
@@ -70,18 +70,18 @@ def _choose(bench: BlockState, a: int, rng: npt.NDArray[np.uint64], groups: npt.
 
 
 @reordered_inner
-def _rebuild(bench: BlockState, small: BlockState, a: int, rng: npt.NDArray[np.uint64], heat: float) -> float:
+def _rebuild(state: BlockState, small: BlockState, a: int, rng: npt.NDArray[np.uint64], heat: float) -> float:
     chosen = np.empty(_MOST, np.int32)
     origin = np.empty(len(small.X), np.int32)
-    count = _choose(bench, a, rng, chosen)
+    count = _choose(state, a, rng, chosen)
     records, before = 0, 0.0
     for at in range(count):
-        for i in range(bench.size[chosen[at]]):
-            x = bench.member[chosen[at], i]
-            before += distance(bench.X, x, bench.centre, chosen[at])
+        for i in range(state.size[chosen[at]]):
+            x = state.member[chosen[at], i]
+            before += distance(state.X, x, state.centre, chosen[at])
             origin[records] = x
-            for column in range(bench.X.shape[1]):
-                small.X[records, column] = bench.X[x, column]
+            for column in range(state.X.shape[1]):
+                small.X[records, column] = state.X[x, column]
             records += 1
     most = _build(small, records, rng)
     _improve(small, most)
@@ -97,12 +97,12 @@ def _rebuild(bench: BlockState, small: BlockState, a: int, rng: npt.NDArray[np.u
     allowed = heat * before * (_throw(rng) % 1024) / 1024.0 if heat > 0.0 else 0.0
     if abs(gain) <= 2 * TOLERANCE * (before + after) + NOISE or gain + allowed <= 0.0:
         return 0.0
-    return gain if _write_back(bench, small, chosen, count, groups, origin) else 0.0
+    return gain if _write_back(state, small, chosen, count, groups, origin) else 0.0
 
 
 @reordered_inner
 def _build(small: BlockState, records: int, rng: npt.NDArray[np.uint64]) -> int:
-    """Group the small bench's records again around far-apart seeds, the first by chance; return how many groups fit."""
+    """Group the small state's records again around far-apart seeds, the first by chance; return how many groups fit."""
     k = (small.member.shape[1] + 1) // 2
     most = records // k
     small.size[:] = 0
@@ -166,7 +166,7 @@ def _improve(small: BlockState, most: int) -> None:
 
 @reordered_inner
 def _write_back(
-    bench: BlockState,
+    state: BlockState,
     small: BlockState,
     chosen: npt.NDArray[np.int32],
     count: int,
@@ -178,27 +178,27 @@ def _write_back(
     places = np.empty(max(groups, count), np.int32)
     places[:count] = chosen[:count]
     current_count = count
-    while current_count < groups and free < len(bench.size):
-        if bench.size[free] == 0:
+    while current_count < groups and free < len(state.size):
+        if state.size[free] == 0:
             places[current_count] = free
             current_count += 1
         free += 1
     if current_count < groups:
         return False
-    bench.clock[0] += 1
+    state.clock[0] += 1
     at = 0
     for b in range(len(small.size)):
         if small.size[b] == 0:
             continue
         a = places[at]
         if at >= count:
-            introduce(bench, chosen[0], a)
+            introduce(state, chosen[0], a)
         at += 1
-        bench.size[a] = small.size[b]
+        state.size[a] = small.size[b]
         for i in range(small.size[b]):
-            bench.member[a, i] = origin[small.member[b, i]]
-        bench.centre[a] = small.centre[b]
-        bench.changed[a] = bench.clock[0]
+            state.member[a, i] = origin[small.member[b, i]]
+        state.centre[a] = small.centre[b]
+        state.changed[a] = state.clock[0]
     for empty in range(at, count):
-        bench.size[places[empty]] = 0
+        state.size[places[empty]] = 0
     return True

@@ -7,7 +7,7 @@ With n_a, n_b the sizes and c_a, c_b the centroids, the sum of squares falls by
 
 The last term is bounded by distances to the centroids, |x-y| <= |x-c| + |y-c|, so most swaps are ruled out without
 computing it. Most pairs gain nothing: what counts is how soon that is seen. So these kernels take arrays, not a
-bench, whose every look counts a reference, atomically.
+state, whose every read counts a reference, atomically.
 
 Chains (Lin and Kernighan): a group of k may not give a record away, and most groups have k. In a chain it gives one to
 a neighbour all the same and takes one from another, which takes one from the next, until one can spare it. The chain
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered_inner
-from remedies.microaggregation._bench import (
+from remedies.microaggregation._block_state import (
     DEEP,
     NOISE,
     TOLERANCE,
@@ -28,12 +28,12 @@ from remedies.microaggregation._bench import (
     accept,
     distance,
     distances,
+    has_changed,
     joining,
     keep,
     leaving,
     put,
     restore,
-    stirred,
     take,
 )
 
@@ -192,16 +192,16 @@ _ROUNDS = 100  # far more than are ever needed
 
 
 @reordered_inner
-def settle(bench: BlockState) -> float:
+def settle(state: BlockState) -> float:
     """Improve all pairs of neighbours until none gains; return what was gained."""
-    near, seen, changed, clock = bench.near, bench.seen, bench.changed, bench.clock
+    near, seen, changed, clock = state.near, state.seen, state.changed, state.clock
     X, member, size, centre, work, partner = (
-        bench.X,
-        bench.member,
-        bench.size,
-        bench.centre,
-        bench.work,
-        bench.partner,
+        state.X,
+        state.member,
+        state.size,
+        state.centre,
+        state.work,
+        state.partner,
     )
     total = 0.0
     for _ in range(_ROUNDS):
@@ -230,32 +230,32 @@ def settle(bench: BlockState) -> float:
 
 
 @reordered_inner
-def chains(bench: BlockState) -> float:
+def chains(state: BlockState) -> float:
     """Try a chain from each record whose group, or a neighbour of it, has changed; return what was gained."""
-    X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
+    X, member, near, size, centre = state.X, state.member, state.near, state.size, state.centre
     total = 0.0
     cap = member.shape[1]
     k = (cap + 1) // 2
     for a in range(near.shape[0]):
-        if size[a] != k or not stirred(bench, a):
+        if size[a] != k or not has_changed(state, a):
             continue
         i = 0
         while i < size[a] and size[a] == k:
             b, gain, leave = _best_home(X, near, size, centre, cap, member[a, i], a)
             if b >= 0:
-                total += _chain(bench, a, i, b, gain, leave)
+                total += _chain(state, a, i, b, gain, leave)
             i += 1
     return total
 
 
 @reordered_inner
-def _chain(bench: BlockState, a: int, i: int, b: int, gain: float, leave: float) -> float:
+def _chain(state: BlockState, a: int, i: int, b: int, gain: float, leave: float) -> float:
     """Move the i-th member of a to b, and others to its place, if all that gains; return the gain."""
-    X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
+    X, member, near, size, centre = state.X, state.member, state.near, state.size, state.centre
     scale = 2 * gain + leave
-    keep(bench, a)
-    keep(bench, b)
-    put(bench, take(bench, a, i), b)
+    keep(state, a)
+    keep(state, b)
+    put(state, take(state, a, i), b)
     short = a
     for depth in range(DEEP):
         last = depth == DEEP - 1
@@ -264,16 +264,16 @@ def _chain(bench: BlockState, a: int, i: int, b: int, gain: float, leave: float)
             break
         scale += abs(more)
         spare = size[c] > (member.shape[1] + 1) // 2
-        keep(bench, c)
-        put(bench, take(bench, c, at), short)
+        keep(state, c)
+        put(state, take(state, c, at), short)
         gain += more
         if spare:
             if gain > TOLERANCE * scale + NOISE:
-                accept(bench)
+                accept(state)
                 return gain
             break
         short = c
-    restore(bench)
+    restore(state)
     return 0.0
 
 

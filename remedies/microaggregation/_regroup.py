@@ -3,46 +3,46 @@
 import numpy as np
 
 from remedies._compiled import reordered_inner
-from remedies.microaggregation._bench import (
+from remedies.microaggregation._block_state import (
     NOISE,
     TOLERANCE,
     BlockState,
     accept,
     distance,
+    has_changed,
     joining,
     keep,
     leaving,
     put,
     restore,
-    stirred,
     take,
 )
 
 
 @reordered_inner
-def dissolve(bench: BlockState) -> float:
+def dissolve(state: BlockState) -> float:
     """Dissolve each group whose members fit better into its neighbours; return what was gained."""
     total = 0.0
-    for a in range(bench.near.shape[0]):
-        if bench.near[a, 0] >= 0 and stirred(bench, a):
-            total += _dissolve_one(bench, a)
+    for a in range(state.near.shape[0]):
+        if state.near[a, 0] >= 0 and has_changed(state, a):
+            total += _dissolve_one(state, a)
     return total
 
 
 @reordered_inner
-def _dissolve_one(bench: BlockState, a: int) -> float:
+def _dissolve_one(state: BlockState, a: int) -> float:
     X, member, near, size, centre, cap = (
-        bench.X,
-        bench.member,
-        bench.near,
-        bench.size,
-        bench.centre,
-        bench.member.shape[1],
+        state.X,
+        state.member,
+        state.near,
+        state.size,
+        state.centre,
+        state.member.shape[1],
     )
     before = 0.0
     for i in range(size[a]):
         before += distance(X, member[a, i], centre, a)
-    keep(bench, a)
+    keep(state, a)
     after = 0.0
     for i in range(size[a]):
         x = member[a, i]
@@ -55,75 +55,75 @@ def _dissolve_one(bench: BlockState, a: int) -> float:
                     best, cost = b, join
         after += cost
         if best < 0 or after >= before or after * size[a] > before * (i + 2):  # far from it: no need to see the rest
-            restore(bench)
+            restore(state)
             return 0.0
-        keep(bench, best)
-        put(bench, x, best)
+        keep(state, best)
+        put(state, x, best)
     if before - after <= TOLERANCE * (before + after) + NOISE:
-        restore(bench)
+        restore(state)
         return 0.0
-    bench.size[a] = 0
-    accept(bench)
+    state.size[a] = 0
+    accept(state)
     return before - after
 
 
 @reordered_inner
-def create(bench: BlockState) -> float:
+def create(state: BlockState) -> float:
     """Create a group from records that neighbours can spare, wherever that gains; return what was gained."""
-    k = (bench.member.shape[1] + 1) // 2
+    k = (state.member.shape[1] + 1) // 2
     total, new = 0.0, 0
-    for a in range(bench.near.shape[0]):
-        while new < len(bench.size) and bench.size[new] > 0:
+    for a in range(state.near.shape[0]):
+        while new < len(state.size) and state.size[new] > 0:
             new += 1
-        if new == len(bench.size):
+        if new == len(state.size):
             break
-        if bench.size[a] <= k or not stirred(bench, a) or _spare(bench, a) < k:
+        if state.size[a] <= k or not has_changed(state, a) or _spare(state, a) < k:
             continue
-        total += _create_one(bench, a, new)
+        total += _create_one(state, a, new)
     return total
 
 
 @reordered_inner
-def _spare(bench: BlockState, a: int) -> int:
+def _spare(state: BlockState, a: int) -> int:
     """Log a and those of its neighbours that can spare records; return how many they can spare."""
-    k = (bench.member.shape[1] + 1) // 2
-    bench.clock[1] = 0
-    keep(bench, a)
-    spare = bench.size[a] - k
-    for slot in range(bench.near.shape[1]):
-        b = bench.near[a, slot]
-        if b >= 0 and b != a and bench.size[b] > k:
-            keep(bench, b)
-            spare += bench.size[b] - k
+    k = (state.member.shape[1] + 1) // 2
+    state.clock[1] = 0
+    keep(state, a)
+    spare = state.size[a] - k
+    for slot in range(state.near.shape[1]):
+        b = state.near[a, slot]
+        if b >= 0 and b != a and state.size[b] > k:
+            keep(state, b)
+            spare += state.size[b] - k
     if spare < k:
-        bench.clock[1] = 0
+        state.clock[1] = 0
     return int(spare)
 
 
 @reordered_inner
-def _create_one(bench: BlockState, a: int, new: int) -> float:
-    hosts = bench.clock[1]
-    gain = _gather(bench, a, new, hosts)
+def _create_one(state: BlockState, a: int, new: int) -> float:
+    hosts = state.clock[1]
+    gain = _gather(state, a, new, hosts)
     if gain <= TOLERANCE * (1.0 + gain):
-        bench.size[new] = 0
-        restore(bench)
+        state.size[new] = 0
+        restore(state)
         return 0.0
-    introduce(bench, a, new)
+    introduce(state, a, new)
     for host in range(hosts):
-        if bench.size[bench.log_group[host]] != bench.log_size[host]:
-            _list(bench, bench.log_group[host], new)
-    accept(bench)
-    bench.changed[new] = bench.clock[0]
+        if state.size[state.log_group[host]] != state.log_size[host]:
+            _list(state, state.log_group[host], new)
+    accept(state)
+    state.changed[new] = state.clock[0]
     return gain
 
 
 @reordered_inner
-def _gather(bench: BlockState, a: int, new: int, hosts: int) -> float:
+def _gather(state: BlockState, a: int, new: int, hosts: int) -> float:
     """Move k records of the logged groups into the empty group `new`; return what was gained, maybe less than nothing.
 
     The seed is the record of a farthest from its centroid; then what gains most joins, an eighth of k at once.
     """
-    X, member, size, centre, pool = bench.X, bench.member, bench.size, bench.centre, bench.pool
+    X, member, size, centre, pool = state.X, state.member, state.size, state.centre, state.pool
     k = (member.shape[1] + 1) // 2
     far, seed = -1.0, 0
     for i in range(size[a]):
@@ -133,9 +133,9 @@ def _gather(bench: BlockState, a: int, new: int, hosts: int) -> float:
     x = member[a, seed]
     gain = leaving(X, x, centre, a, size)
     size[new] = 0
-    put(bench, take(bench, a, seed), new)
+    put(state, take(state, a, seed), new)
     while size[new] < k:
-        count = _offers(bench, new, hosts)
+        count = _offers(state, new, hosts)
         for _ in range(min(max(1, k // 8), k - size[new])):
             best = 0
             for at in range(1, count):
@@ -150,18 +150,18 @@ def _gather(bench: BlockState, a: int, new: int, hosts: int) -> float:
             while member[b, i] != x:
                 i += 1
             gain += leaving(X, x, centre, b, size) - joining(X, x, centre, new, size)
-            put(bench, take(bench, b, i), new)
+            put(state, take(state, b, i), new)
     return gain
 
 
 @reordered_inner
-def _offers(bench: BlockState, new: int, hosts: int) -> int:
+def _offers(state: BlockState, new: int, hosts: int) -> int:
     """List in the pool what each record that may leave would gain by joining `new`; return how many there are."""
-    X, member, size, centre, pool = bench.X, bench.member, bench.size, bench.centre, bench.pool
+    X, member, size, centre, pool = state.X, state.member, state.size, state.centre, state.pool
     k = (member.shape[1] + 1) // 2
     count = 0
     for host in range(hosts):
-        b = bench.log_group[host]
+        b = state.log_group[host]
         if size[b] <= k:
             continue
         for i in range(size[b]):
@@ -174,28 +174,28 @@ def _offers(bench: BlockState, new: int, hosts: int) -> int:
 
 
 @reordered_inner
-def introduce(bench: BlockState, a: int, new: int) -> None:
+def introduce(state: BlockState, a: int, new: int) -> None:
     """Assign to a new group as neighbours the group it was seeded by, and that group's."""
-    bench.near[new] = -1
-    bench.seen[new] = -1
-    bench.near[new, 0] = a
+    state.near[new] = -1
+    state.seen[new] = -1
+    state.near[new, 0] = a
     at = 1
-    for slot in range(bench.near.shape[1]):
-        b = bench.near[a, slot]
-        if at < bench.near.shape[1] and b >= 0 and b != new:
-            bench.near[new, at] = b
+    for slot in range(state.near.shape[1]):
+        b = state.near[a, slot]
+        if at < state.near.shape[1] and b >= 0 and b != new:
+            state.near[new, at] = b
             at += 1
 
 
 @reordered_inner
-def _list(bench: BlockState, b: int, new: int) -> None:
+def _list(state: BlockState, b: int, new: int) -> None:
     """Append a new group to b's neighbours, unless it is among them."""
     last = 0
-    for slot in range(bench.near.shape[1]):
-        if bench.near[b, slot] == new:
-            bench.seen[b, slot] = -1
+    for slot in range(state.near.shape[1]):
+        if state.near[b, slot] == new:
+            state.seen[b, slot] = -1
             return
-        if bench.near[b, slot] >= 0:
-            last = min(slot + 1, bench.near.shape[1] - 1)
-    bench.near[b, last] = new
-    bench.seen[b, last] = -1
+        if state.near[b, slot] >= 0:
+            last = min(slot + 1, state.near.shape[1] - 1)
+    state.near[b, last] = new
+    state.seen[b, last] = -1

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered, reordered_inner
-from remedies.microaggregation._bench import distance
+from remedies.microaggregation._block_state import distance
 from remedies.microaggregation._blocks import kd_cells, project
 from remedies.microaggregation._kernels import mdav_labels
 from remedies.microaggregation._mhm import mhm_labels

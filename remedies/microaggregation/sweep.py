@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered, reordered_inner
-from remedies.microaggregation._bench import BlockState, make_bench, recentre
+from remedies.microaggregation._block_state import BlockState, make_state, recentre
 from remedies.microaggregation._large_neighbourhood import rebuild_all
 from remedies.microaggregation._nearest import list_nearest
 from remedies.microaggregation._pairs import chains, settle
@@ -48,15 +48,15 @@ def sweep_blocks(
     """Improve the groups of blocks low..high-1, with a seed >= 0 by rebuilding too; return what was gained."""
     total = 0.0
     for block in range(low, high):
-        bench, origin = _load(Z, groups, blocks, k, block)
-        total += settle(bench)
+        state, origin = _load(Z, groups, blocks, k, block)
+        total += settle(state)
         if seed >= 0:
-            total += rebuild_all(bench, seed + block, heat)
-            total += settle(bench)
-        total += dissolve(bench) + create(bench)
+            total += rebuild_all(state, seed + block, heat)
+            total += settle(state)
+        total += dissolve(state) + create(state)
         if k <= 20:  # with more, swaps do as well in less time
-            total += chains(bench)
-        _unload(bench, origin, blocks, block)
+            total += chains(state)
+        _unload(state, origin, blocks, block)
     return total
 
 
@@ -68,12 +68,12 @@ def _load(
     k: int,
     block: int,
 ) -> tuple[BlockState, npt.NDArray[np.int32]]:
-    """Copy the records and groups of a block to a bench; give it and which records they are."""
+    """Copy the records and groups of a block to a state; return it and the numbers of the records."""
     records = blocks.record[block + 1] - blocks.record[block]
     group = blocks.group[blocks.start[block] : blocks.start[block + 1]]
-    bench = make_bench(records, Z.shape[1], k, records // k, blocks.near.shape[1])
+    state = make_state(records, Z.shape[1], k, records // k, blocks.near.shape[1])
     origin = np.empty(records, np.int32)
-    member, size, near, seen = bench.member, bench.size, bench.near, bench.seen
+    member, size, near, seen = state.member, state.size, state.near, state.seen
     order, start = groups.order, groups.start
     at = 0
     for a in range(len(group)):
@@ -83,17 +83,17 @@ def _load(
             origin[at] = order[begin + i]
             member[a, i] = at
             at += 1
-    _copy_rows(Z, origin, bench.X)
+    _copy_rows(Z, origin, state.X)
     for a in range(len(group)):
-        recentre(bench, a)
-    list_nearest(bench.centre, len(group), bench.centre.shape[1], near)
+        recentre(state, a)
+    list_nearest(state.centre, len(group), state.centre.shape[1], near)
     settled = groups.settled
     for a in range(len(group)):
         for slot in range(near.shape[1]):
             b = near[a, slot]
             if b >= 0 and _settled(settled, group[a], group[b]):
                 seen[a, slot] = 0
-    return bench, origin
+    return state, origin
 
 
 @reordered_inner
@@ -113,20 +113,20 @@ def _settled(settled: npt.NDArray[np.int32], a: int, b: int) -> bool:
 
 
 @reordered_inner
-def _unload(bench: BlockState, origin: npt.NDArray[np.int32], blocks: Blocks, block: int) -> None:
+def _unload(state: BlockState, origin: npt.NDArray[np.int32], blocks: Blocks, block: int) -> None:
     first, count = blocks.start[block], blocks.start[block + 1] - blocks.start[block]
     at, slot = blocks.record[block], blocks.slot[block]
-    for a in range(len(bench.size)):
-        blocks.size[slot + a] = bench.size[a]
-        for i in range(bench.size[a]):
-            blocks.order[at] = origin[bench.member[a, i]]
+    for a in range(len(state.size)):
+        blocks.size[slot + a] = state.size[a]
+        for i in range(state.size[a]):
+            blocks.order[at] = origin[state.member[a, i]]
             at += 1
-        unchanged = a < count and bench.changed[a] == 0
+        unchanged = a < count and state.changed[a] == 0
         blocks.origin[slot + a] = blocks.group[first + a] if unchanged else -1
-        for neighbour in range(bench.near.shape[1]):
-            b = bench.near[a, neighbour]
-            settled = b >= 0 and bench.seen[a, neighbour] >= max(bench.changed[a], bench.changed[b])
-            blocks.near[slot + a, neighbour] = slot + b if settled and bench.size[b] > 0 else -1
+        for neighbour in range(state.near.shape[1]):
+            b = state.near[a, neighbour]
+            settled = b >= 0 and state.seen[a, neighbour] >= max(state.changed[a], state.changed[b])
+            blocks.near[slot + a, neighbour] = slot + b if settled and state.size[b] > 0 else -1
 
 
 @reordered

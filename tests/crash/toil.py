@@ -64,12 +64,12 @@ def _toil(project: Project, store: Store, clock: SimulatedClock, pause: timedelt
         clock.advance(pause)
         work.tick()
         work.step(0.0)
-        for besides in (
+        for path in (
             lambda: notify(project, store, clock.now()),
             lambda: dispatch(project, store, holder="me", sender=_send),
             lambda: store.prune(keep_measurements=_KEPT, keep_incidents=_KEPT, now=clock.now()),
         ):
-            _once_more_later(besides)
+            _once_more_later(path)
         if turn == 0:
             with closing(sqlite3.connect("shop.sqlite")) as connection, connection:
                 connection.execute("DELETE FROM t0 WHERE who = 'twin'")

@@ -122,11 +122,11 @@ def test_a_missing_group_does_not_tell_that_its_values_were_alike(alike: int) ->
     assert set(range(alike)) < missing
     assert len(missing) >= 2 * alike
     assert frame[frame["a"].isin(missing)]["ill"].nunique() == 2
-    besides = len(missing) - alike
+    added = len(missing) - alike
     assert treatment.bill.figures["mixed"] == {
         "classes_for_values": alike,
-        "classes_besides": besides,
-        "rows_besides": 10 * besides,
+        "classes_besides": added,
+        "rows_besides": 10 * added,
         "repeatable": False,
         "probability_for_values": alike / len(missing),
     }

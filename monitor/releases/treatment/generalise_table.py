@@ -101,13 +101,13 @@ def generalise_table(
         chosen = remedy.choose(frequencies, progress=tell, key=key)
     writer = _Writer(question.place, chosen, question.every, leaving=leaving)
 
-    def looked(draft: Path) -> Mapping[str, Json]:
+    def examine_draft(draft: Path) -> Mapping[str, Json]:
         reached = verify_file(remedy, question.every, frequencies, written=writer.written, clock=clock)(draft)
         if look is not None:
             look(writer.written.place(draft))
         return reached
 
-    reached = publish(leaving.out, writer.write, looked)
+    reached = publish(leaving.out, writer.write, examine_draft)
     return replace(remedy.bill(chosen, remedy.guarantee(reached, question.every)), row_order=leaving.order)
 
 

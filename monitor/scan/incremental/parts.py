@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from checks import Misconfigured
 from checks.classes.counts import ClosedPart, Recount
-from monitor.scan.results import Lookback
+from monitor.scan.results import LookbackWindow
 from monitor.scan.sql_template import SqlTemplate
 
 Figures: TypeAlias = Mapping[str, Any]
@@ -72,7 +72,7 @@ class PartPlan:
     label adds up: `count`, `sum`, `min` or `max`.
     """
 
-    lookback: Lookback
+    lookback: LookbackWindow
     schema: str
     newest: SqlTemplate
     whole: SqlTemplate

@@ -82,18 +82,18 @@ class StagedCounts:
     staged: Mapping[str, Staged]
     closed: Mapping[str, ClosedPart] = field(default_factory=dict)
 
-    def settle(self, tx: WriteTransaction, looked: Sequence[TableResult]) -> None:
+    def settle(self, tx: WriteTransaction, batch: Sequence[TableResult]) -> None:
         """Let the counts hold that belong to these looks."""
         mine = [
             check_measurement.check_id
-            for table_result in looked
+            for table_result in batch
             for check_measurement in table_result.measured
             if check_measurement.check_id in self.staged
         ]
         if mine:
-            now = max(table_result.ended_at for table_result in looked)
+            now = max(table_result.ended_at for table_result in batch)
             tx.classes.settle([self.staged[check_id] for check_id in mine], now=now)
-        ids = {item.check_id for table_result in looked for item in table_result.measured}
+        ids = {item.check_id for table_result in batch for item in table_result.measured}
         tx.classes.keep_closed_parts([part for check_id, part in self.closed.items() if check_id in ids])
 
 
@@ -105,15 +105,15 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
     """
     check_measurements = [
         check_measurement
-        for looked in batch
-        for check_measurement in looked.measured
+        for table_result in batch
+        for check_measurement in table_result.measured
         if _answer(check_measurement) is not None
     ]
     if not check_measurements:
         return StagedCounts(batch, {})
     closed = {item.check_id: part for item in check_measurements if isinstance(part := _answer(item), ClosedPart)}
     counts = StoredCounts(store)
-    now = max(looked.ended_at for looked in batch)
+    now = max(table_result.ended_at for table_result in batch)
     changes = {
         check_measurement.check_id: change
         for check_measurement in check_measurements
@@ -135,7 +135,7 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
         return _judged(check_measurement)
 
     staged = {check_id: came for check_id, came in applied.items() if isinstance(came, Staged)}
-    return StagedCounts([_each(looked, put) for looked in batch], staged, closed)
+    return StagedCounts([_each(table_result, put) for table_result in batch], staged, closed)
 
 
 def judge_without_store(batch: Sequence[TableResult]) -> Sequence[TableResult]:
@@ -148,11 +148,11 @@ def judge_without_store(batch: Sequence[TableResult]) -> Sequence[TableResult]:
         is_enough = answer is None or isinstance(answer, ClosedPart)
         return _judged(check_measurement) if is_enough else replace(check_measurement, answer=_NOT_KEPT)
 
-    return [_each(looked, put) for looked in batch]
+    return [_each(table_result, put) for table_result in batch]
 
 
-def _each(looked: TableResult, put: Callable[[CheckMeasurement], CheckMeasurement]) -> TableResult:
-    return replace(looked, measured=[put(check_measurement) for check_measurement in looked.measured])
+def _each(table_result: TableResult, put: Callable[[CheckMeasurement], CheckMeasurement]) -> TableResult:
+    return replace(table_result, measured=[put(check_measurement) for check_measurement in table_result.measured])
 
 
 def _judged(check_measurement: CheckMeasurement) -> CheckMeasurement:

@@ -87,8 +87,8 @@ def test_a_comment_in_sql_of_joined_lines_is_refused(
 
 def test_the_configuration_of_a_folder_is_found(tmp_path: Path) -> None:
     """`tablewatch.yaml`, or a folder `tablewatch/` that holds YAML; nothing else."""
-    looked = r"no configuration in .*looked for tablewatch\.yaml, tablewatch\.yml and tablewatch/"
-    with pytest.raises(ConfigError, match=looked):
+    message = r"no configuration in .*looked for tablewatch\.yaml, tablewatch\.yml and tablewatch/"
+    with pytest.raises(ConfigError, match=message):
         find(tmp_path)
     (tmp_path / "tablewatch").mkdir()
     with pytest.raises(ConfigError, match="no configuration"):

@@ -22,13 +22,13 @@ def test_a_chore_that_fails_is_told_once_and_done_again(caplog):
         if failing:
             raise StoreBusy("the store is locked")
 
-    besides = BackgroundJobs({"bug": PeriodicJob(1, bug), "busy": PeriodicJob(1, busy)}, SystemClock())
+    jobs = BackgroundJobs({"bug": PeriodicJob(1, bug), "busy": PeriodicJob(1, busy)}, SystemClock())
     with caplog.at_level("ERROR", logger="tablewatch"):
-        besides.start()
+        jobs.start()
         try:
             assert all(tried.acquire(timeout=60) for _ in range(6))
         finally:
-            besides.stop()
+            jobs.stop()
     said = sorted(record.getMessage() for record in caplog.records if record.name == "tablewatch")
     assert said == ["bug: internal error (ValueError); please report it", "busy: the store is locked"]
 
@@ -53,37 +53,37 @@ def test_how_long_a_chore_fails_or_hangs_is_known():
         hangs.set()
         may_end.wait()
 
-    besides = BackgroundJobs({"alerts": PeriodicJob(1, alerts)}, clock)
-    assert besides.failing_for("alerts") == 0
-    besides.start()
+    jobs = BackgroundJobs({"alerts": PeriodicJob(1, alerts)}, clock)
+    assert jobs.failing_for("alerts") == 0
+    jobs.start()
     try:
         assert all(turns.acquire(timeout=60) for _ in range(3))
-        besides.wait_for("alerts", 60)
-        assert besides.failing_for("alerts") >= 100
-        assert besides.failing_for("another") == 0
+        jobs.wait_for("alerts", 60)
+        assert jobs.failing_for("alerts") >= 100
+        assert jobs.failing_for("another") == 0
         fails = False
         assert hangs.wait(60)
         clock.now_s += 1000
-        assert besides.failing_for("alerts") >= 1000
-        besides.stop()
+        assert jobs.failing_for("alerts") >= 1000
+        jobs.stop()
         may_end.set()
-        besides.wait_for("alerts", 60)
+        jobs.wait_for("alerts", 60)
     finally:
         may_end.set()
-        besides.stop()
+        jobs.stop()
 
 
 def test_after_the_clock_was_set_back_chores_go_on():
     """Their next time is planned anew, whatever it was."""
     done = threading.Semaphore(0)
-    besides = BackgroundJobs({"tick": PeriodicJob(1, done.release)}, SystemClock())
-    besides.start()
+    jobs = BackgroundJobs({"tick": PeriodicJob(1, done.release)}, SystemClock())
+    jobs.start()
     try:
         assert done.acquire(timeout=60)
-        besides.begin_anew()
+        jobs.restart()
         assert done.acquire(timeout=60)
     finally:
-        besides.stop()
+        jobs.stop()
 
 
 def test_a_chore_that_hangs_does_not_keep_the_process_from_ending():
@@ -94,14 +94,14 @@ def test_a_chore_that_hangs_does_not_keep_the_process_from_ending():
         begun.set()
         may_end.wait()
 
-    besides = BackgroundJobs({"hang": PeriodicJob(1, hang)}, SystemClock())
-    besides.start()
+    jobs = BackgroundJobs({"hang": PeriodicJob(1, hang)}, SystemClock())
+    jobs.start()
     assert begun.wait(60)
-    besides.stop()
-    assert not besides.wait_for("hang", 0)
-    assert besides.wait_for("another", 0)
+    jobs.stop()
+    assert not jobs.wait_for("hang", 0)
+    assert jobs.wait_for("another", 0)
     (thread,) = [one for one in threading.enumerate() if one.name == "job hang"]
     assert thread.daemon
     may_end.set()
-    assert besides.wait_for("hang", 60)
-    besides.stop()
+    assert jobs.wait_for("hang", 60)
+    jobs.stop()

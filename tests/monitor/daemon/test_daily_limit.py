@@ -34,12 +34,12 @@ class CostlyPool(PlacedPool):
     def events(self, timeout: float) -> list:
         """Return what was found, at its price."""
         return [
-            replace(event, looked=self._priced(event.looked)) if hasattr(event, "looked") else event
+            replace(event, table_result=self._priced(event.table_result)) if hasattr(event, "table_result") else event
             for event in super().events(timeout)
         ]
 
-    def _priced(self, looked: TableResult) -> TableResult:
-        return replace(looked, cost=self.costs[looked.target.subject.name])
+    def _priced(self, table_result: TableResult) -> TableResult:
+        return replace(table_result, cost=self.costs[table_result.target.subject.name])
 
 
 class CostlyPlant(Plant):

@@ -439,7 +439,7 @@ def test_results_that_we_stumble_over_are_given_up_alone(plant, monkeypatch):
     plant.configure({"good": "every 15m", "bad": "every 15m", "other": "every 15m"})
 
     def stumble(batch, **given):
-        if any(looked.target.subject.name == "bad" for _, looked in batch):
+        if any(table_result.target.subject.name == "bad" for _, table_result in batch):
             raise ZeroDivisionError
         return record_slot_results(batch, **given)
 

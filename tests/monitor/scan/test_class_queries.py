@@ -38,8 +38,8 @@ def _k(*names, **given):
 
 
 def _looked(spec, subject):
-    (looked,) = scan_source([Target(subject, spec)], clock=SimulatedClock(NOW), plans={})
-    return {one.check_id.removeprefix("people."): one.answer for one in looked.measured}
+    (table_result,) = scan_source([Target(subject, spec)], clock=SimulatedClock(NOW), plans={})
+    return {one.check_id.removeprefix("people."): one.answer for one in table_result.measured}
 
 
 def test_one_statement_for_one_set_of_quasi_identifiers(spec):

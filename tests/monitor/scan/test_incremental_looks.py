@@ -21,7 +21,7 @@ from monitor.config.project import Project
 from monitor.config.python_values import node_of
 from monitor.scan.incremental.parts import BEFORE, UNTIL
 from monitor.scan.planner import plan
-from monitor.scan.results import Lookback, Subject, Target, targets_of
+from monitor.scan.results import LookbackWindow, Subject, Target, targets_of
 from monitor.scan.run import Engine, ResultsNotStored
 from monitor.scan.sql_template import TimeLiterals
 from sources import SourceSpec, open_source
@@ -132,7 +132,7 @@ class Shop:
             parameters = eval(text, {"__builtins__": {}})  # noqa: S307 - a literal of this file
             checks.append((f"t.{name}", catalog[str(given_["type"])].model_validate(parameters)))
         subject = Subject("t", "t", tuple(checks), zones=Zones("Asia/Tokyo"), loaded_at="loaded")
-        subject = replace(subject, incremental=Lookback(self.column, LOOKBACK, WEEK, len(checks)))
+        subject = replace(subject, incremental=LookbackWindow(self.column, LOOKBACK, WEEK, len(checks)))
         return Target(subject, SourceSpec("shop", self.folder, url="duckdb:///t.duckdb"))
 
     def look(self, target: Target | None = None) -> Mapping[str, Outcome]:
@@ -463,7 +463,7 @@ def test_the_newest_rows_are_found_in_parquet_without_reading_the_others(tmp_pat
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({made}) TO '{tmp_path / 't.parquet'}' (ROW_GROUP_SIZE 10000)")
     check = load_catalog()["range"].model_validate({"type": "range", "column": "n", "min": 0, "id": "range"})
-    lookback = Lookback("loaded", LOOKBACK, WEEK, 1)
+    lookback = LookbackWindow("loaded", LOOKBACK, WEEK, 1)
     subject = Subject("t", "t", (("t.range", check),), loaded_at="loaded", incremental=lookback)
     with open_source(source) as opened:
         parts = plan(subject, opened).parts

@@ -25,7 +25,7 @@ from monitor.config.python_values import node_of
 from monitor.scan import plan_shapes
 from monitor.scan.plan_shapes import plan_by_shape
 from monitor.scan.planner import plan
-from monitor.scan.results import Lookback, Subject, Target, targets_of
+from monitor.scan.results import LookbackWindow, Subject, Target, targets_of
 from monitor.scan.scanner import scan_source
 from sources import QueryFailed, SourceSpec, open_source
 from tests.checks.golden import DIALECTS, Unopened
@@ -70,7 +70,7 @@ def _subjects() -> list[Subject]:
     subject = target.subject
     alone = [replace(subject, checks=(check,)) for check in subject.checks]
     plain = tuple(check for check in subject.checks if not check[1].refers_to)
-    in_parts = Lookback("at", timedelta(days=1), full=timedelta(days=7), checks=len(plain))
+    in_parts = LookbackWindow("at", timedelta(days=1), full=timedelta(days=7), checks=len(plain))
     whole = replace(subject, checks=plain)
     return [*alone, whole, replace(whole, incremental=in_parts), replace(subject, checks=plain[::2], loaded_at="at")]
 
@@ -180,7 +180,9 @@ def test_many_tables_of_a_source_share_a_plan_and_one_table_does_not_ask(
     ]
     list(scan_source(targets[:1], clock=SimulatedClock(NOW), plans={}))
     assert not no_shapes
-    found = [looked.measured[0].answer for looked in scan_source(targets, clock=SimulatedClock(NOW), plans={})]
+    found = [
+        table_result.measured[0].answer for table_result in scan_source(targets, clock=SimulatedClock(NOW), plans={})
+    ]
     assert len(no_shapes) == 1
     assert [answer.values["rows"] for answer in found] == [1, 2, 3]  # type: ignore[union-attr]
 

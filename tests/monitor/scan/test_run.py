@@ -450,7 +450,7 @@ def test_full_batches_leave_the_rest_to_the_next(monkeypatch):
     def arrive(_seconds):
         tables = next(arriving)
         for _ in range(tables):
-            inbox.put(mock.sentinel.looked)
+            inbox.put(mock.sentinel.table_result)
         if not tables:
             inbox.close()
         return True
@@ -466,7 +466,7 @@ def test_few_tables_are_recorded_when_the_reader_wakes(monkeypatch):
 
     def arrive(_seconds):
         for _ in range(next(arriving)):
-            inbox.put(mock.sentinel.looked)
+            inbox.put(mock.sentinel.table_result)
         inbox.close()
         return True
 
@@ -483,7 +483,7 @@ def test_the_reader_waits_by_the_cost_of_recording(monkeypatch):
     def arrive(seconds):
         waits.append(seconds)
         clock.advance(timedelta(seconds=seconds))
-        inbox.put(mock.sentinel.looked)
+        inbox.put(mock.sentinel.table_result)
         if len(waits) == 5:
             inbox.close()
         return True
@@ -507,7 +507,7 @@ def test_a_slow_pass_is_recorded_in_few_batches(monkeypatch):
         clock.advance(timedelta(seconds=number * 0.05))
         left[0] -= number
         for _ in range(number):
-            inbox.put(mock.sentinel.looked)
+            inbox.put(mock.sentinel.table_result)
         if not left[0]:
             inbox.close()
         return True

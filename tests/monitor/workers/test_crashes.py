@@ -31,7 +31,7 @@ def test_a_worker_that_ends_is_told_with_the_table_in_hand(ear, shop, how, cause
     crashing = job(target(shop, "a"), target(shop, "b", (("x", Deadly(how=how)),)), target(shop, "c"))
     ear.pool.submit(crashing)
     ear.until(lambda _: _of(ear, WorkerDied, crashing))
-    assert [event.looked.target.subject.name for event in _of(ear, TableScanned, crashing)] == ["a"]
+    assert [event.table_result.target.subject.name for event in _of(ear, TableScanned, crashing)] == ["a"]
     assert _of(ear, WorkerDied, crashing) == [WorkerDied(crashing.id, "b", None, cause)]
     after = job(target(shop, "a"))
     ear.run(after)
@@ -49,16 +49,16 @@ def test_check_by_check_the_guilty_one_is_found_out(ear, shop, how):
     ]  # fmt: skip
     (died,) = _of(ear, WorkerDied, alone)
     assert died.check_id == "a.x"
-    looked = {event.looked.target.subject.name: event.looked for event in _of(ear, TableScanned, alone)}
-    assert [one.check_id for one in looked["a"].measured] == ["a.not-null", "a.x", "a.volume"]
-    first, guilty, last = (one.answer for one in looked["a"].measured)
+    results = {event.table_result.target.subject.name: event.table_result for event in _of(ear, TableScanned, alone)}
+    assert [one.check_id for one in results["a"].measured] == ["a.not-null", "a.x", "a.volume"]
+    first, guilty, last = (one.answer for one in results["a"].measured)
     assert isinstance(first, Measurement)
     assert isinstance(last, Measurement)
     assert isinstance(guilty, Outcome)
     assert (guilty.reason, str(guilty.message)) == (
         "bug", f"the worker process ended while running the check ({died.cause})",
     )  # fmt: skip
-    assert all(isinstance(one.answer, Measurement) for one in looked["b"].measured)
+    assert all(isinstance(one.answer, Measurement) for one in results["b"].measured)
 
 
 def test_a_check_that_hangs_alone_is_given_up_and_the_job_goes_on(ear, shop, tmp_path):
@@ -72,7 +72,7 @@ def test_a_check_that_hangs_alone_is_given_up_and_the_job_goes_on(ear, shop, tmp
     ear.until(lambda _: _of(ear, Ended, alone))
     assert [event.check_id for event in _of(ear, Overdue, alone)] == ["a.x"]
     (found,) = _of(ear, TableScanned, alone)
-    hung, counted = (one.answer for one in found.looked.measured)
+    hung, counted = (one.answer for one in found.table_result.measured)
     assert hung.reason == "timeout"
     assert isinstance(counted, Measurement)
 
@@ -82,7 +82,7 @@ def test_an_error_of_any_class_costs_no_worker(ear, shop, how):
     """An exit or an interrupt that a check asks for makes its table unknown; its text stays behind."""
     stumbling = job(target(shop, "a", (("x", Deadly(how=how)),)), target(shop, "b"))
     ear.run(stumbling)
-    first, second = (event.looked.measured for event in _of(ear, TableScanned, stumbling))
+    first, second = (event.table_result.measured for event in _of(ear, TableScanned, stumbling))
     assert first[0].answer.reason == "bug"
     assert "canary" not in str(first[0].answer.message)
     assert isinstance(second[0].answer, Measurement)
@@ -126,10 +126,10 @@ def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, tmp_path, how)
     ear.until(lambda _: _of(ear, Overdue, hung))
     (overdue,) = _of(ear, Overdue, hung)
     assert (overdue.table, overdue.check_id) == ("b", None)
-    assert [(one.check_id, one.answer.reason) for one in overdue.looked.measured] == [
+    assert [(one.check_id, one.answer.reason) for one in overdue.table_result.measured] == [
         ("b.x", "timeout"), ("b.not-null", "timeout"),
     ]  # fmt: skip
-    assert "no answer within 1 min" in str(overdue.looked.measured[0].answer.message)
+    assert "no answer within 1 min" in str(overdue.table_result.measured[0].answer.message)
     ear.run(job(target(shop, "a")), job(target(shop, "c")))
     while worker in {member.pid for member in ear.pool._crew.members.values()}:
         ear.pool.events(1.0)
@@ -144,11 +144,11 @@ def test_a_worker_that_takes_too_much_memory_is_killed_and_its_check_blamed(ear,
     ear.until(lambda _: _of(ear, WorkerDied, greedy))
     cause = "it took more than 0.8 GB of memory"
     assert _of(ear, WorkerDied, greedy) == [WorkerDied(greedy.id, "b", None, cause)]
-    assert [event.looked.target.subject.name for event in _of(ear, TableScanned, greedy)] == ["a"]
+    assert [event.table_result.target.subject.name for event in _of(ear, TableScanned, greedy)] == ["a"]
     alone = job(target(shop, "b", (CHECKS[0], ("x", Deadly(how="gorge")), CHECKS[1])), alone=True)
     ear.run(alone)
     (found,) = _of(ear, TableScanned, alone)
-    first, guilty, last = (one.answer for one in found.looked.measured)
+    first, guilty, last = (one.answer for one in found.table_result.measured)
     assert isinstance(first, Measurement)
     assert isinstance(last, Measurement)
     assert (guilty.reason, str(guilty.message)) == (
@@ -184,7 +184,7 @@ def test_an_answer_that_cannot_leave_the_worker_is_a_bug_of_its_check_alone(ear,
     odd = job(target(shop, "a", (CHECKS[0], ("odd", Odd(large=large)), CHECKS[1])))
     ear.run(odd)
     (found,) = _of(ear, TableScanned, odd)
-    first, refused, last = (one.answer for one in found.looked.measured)
+    first, refused, last = (one.answer for one in found.table_result.measured)
     assert isinstance(first, Measurement)
     assert isinstance(last, Measurement)
     assert refused.reason == "bug"

@@ -63,7 +63,9 @@ def ear(pool: Pool) -> Ear:
 
 def _found(ear: Ear) -> dict[str, dict[str, object]]:
     return {
-        event.looked.target.subject.name: {one.check_id.partition(".")[2]: one.answer for one in event.looked.measured}
+        event.table_result.target.subject.name: {
+            one.check_id.partition(".")[2]: one.answer for one in event.table_result.measured
+        }
         for event in ear.of(TableScanned)
     }
 
@@ -129,9 +131,9 @@ def test_the_time_of_the_table_goes_on_when_it_is_sent_again(ear: Ear, shop: Sou
     ear.pass_time(timedelta(minutes=30))
     ear.until(lambda _: len(ear.of(Overdue)) == 2)
     assert [event.check_id for event in ear.of(Overdue)] == ["a.first", None]
-    looked = ear.of(Overdue)[1].looked
-    assert {one.answer.reason for one in looked.measured} == {"timeout"}
-    assert "see run_timeout of the source" in str(looked.measured[0].answer.message)
+    table_result = ear.of(Overdue)[1].table_result
+    assert {one.answer.reason for one in table_result.measured} == {"timeout"}
+    assert "see run_timeout of the source" in str(table_result.measured[0].answer.message)
 
 
 def test_a_frame_beyond_the_cap_is_not_handed_over(ear: Ear, tmp_path: Path) -> None:

@@ -64,13 +64,13 @@ def test_a_job_is_told_in_order(ear, shop):
     assert [(type(event), getattr(event, "table", None)) for event in heard] == [
         (TableBegan, "a"), (TableScanned, None), (TableBegan, "b"), (TableScanned, None), (Ended, None),
     ]  # fmt: skip
-    looked = heard[1].looked
-    assert looked.target is job_.targets[0]
-    for one, (check_id, check) in zip(looked.measured, looked.target.subject.checks, strict=True):
+    table_result = heard[1].table_result
+    assert table_result.target is job_.targets[0]
+    for one, (check_id, check) in zip(table_result.measured, table_result.target.subject.checks, strict=True):
         assert one.check_id == check_id
         assert one.check is check
         assert judge(one.check, one.answer).status is Status.PASS
-    assert looked.started_at <= looked.ended_at
+    assert table_result.started_at <= table_result.ended_at
 
 
 def test_a_table_without_checks_is_found_with_nothing(ear, shop):
@@ -78,7 +78,7 @@ def test_a_table_without_checks_is_found_with_nothing(ear, shop):
     for alone in (False, True):
         ear.heard.clear()
         ear.run(job(target(shop, "a", ()), target(shop, "b"), alone=alone))
-        assert [len(event.looked.measured) for event in ear.of(TableScanned)] == [0, 2]
+        assert [len(event.table_result.measured) for event in ear.of(TableScanned)] == [0, 2]
 
 
 def test_a_source_that_is_away_is_told_at_once(ear, tmp_path):
@@ -86,7 +86,9 @@ def test_a_source_that_is_away_is_told_at_once(ear, tmp_path):
     nowhere = SourceSpec("nowhere", tmp_path, url="sqlite:///nowhere.sqlite")
     ear.run(job(target(nowhere, "a"), target(nowhere, "b")))
     assert [event.table for event in ear.of(TableBegan)] == ["a"]
-    assert {one.answer.reason for event in ear.of(TableScanned) for one in event.looked.measured} == {"unreachable"}
+    assert {one.answer.reason for event in ear.of(TableScanned) for one in event.table_result.measured} == {
+        "unreachable"
+    }
 
 
 def test_a_plan_is_made_once_and_travels(ear, shop):
@@ -102,8 +104,8 @@ def test_a_plan_is_made_once_and_travels(ear, shop):
     ear.heard.clear()
     ear.run(job(target(shop, "a")))
     (found,) = ear.of(TableScanned)
-    assert found.looked.measured[0].answer.reason == "misconfigured"
-    assert isinstance(found.looked.measured[1].answer, Measurement)
+    assert found.table_result.measured[0].answer.reason == "misconfigured"
+    assert isinstance(found.table_result.measured[1].answer, Measurement)
     with closing(sqlite3.connect(shop.base / "shop.sqlite")) as connection, connection:
         connection.execute("DROP TABLE a")
     ear.run(job(target(shop, "a")))
@@ -136,8 +138,8 @@ def test_a_statement_that_cannot_be_stopped_ends_its_worker_at_the_query_timeout
     ear.pool.submit(job(target(spec, "stuck"), deadline=LONG))
     ear.until(lambda heard: any(isinstance(event, Overdue) for event in heard))
     (overdue,) = ear.of(Overdue)
-    assert {one.answer.reason for one in overdue.looked.measured} == {"timeout"}
-    assert "could not be stopped" in str(overdue.looked.measured[0].answer.message)
+    assert {one.answer.reason for one in overdue.table_result.measured} == {"timeout"}
+    assert "could not be stopped" in str(overdue.table_result.measured[0].answer.message)
     ear.run(job(target(replace(spec, query_timeout=LONG), "a")))
 
 
@@ -198,7 +200,7 @@ def test_an_overdue_table_leaves_the_rest_to_the_caller(ear, shop):
     ear.until(lambda _: [event for event in ear.of(TableBegan) if event.table == "endless"])
     ear.pass_time(MINUTE)
     ear.until(lambda _: ear.of(Overdue))
-    assert [event.looked.target.subject.name for event in ear.of(TableScanned)] == ["a"]
+    assert [event.table_result.target.subject.name for event in ear.of(TableScanned)] == ["a"]
     assert ear.of(Ended) == []
     ear.run(job(target(shop, "b")))
 
@@ -369,8 +371,8 @@ def test_checks_are_compared_by_what_they_are(ear, shop):
     ear.heard.clear()
     ear.run(job(fewer))
     (found,) = ear.of(TableScanned)
-    assert [one.check_id for one in found.looked.measured] == ["a.not-null"]
-    assert found.looked.target == replace(fewer)
+    assert [one.check_id for one in found.table_result.measured] == ["a.not-null"]
+    assert found.table_result.target == replace(fewer)
 
 
 def test_what_is_used_is_given_back(make_pool, shop):

@@ -21,10 +21,10 @@ def test_a_worker_names_segments_under_the_key_of_the_store(ear, shop, tmp_path)
     names = []
     for key, alone in ((KEY, False), (KEY, True), (KEY[::-1], False)):
         job_ = job(replace(asked, keeper=CountState(key)), alone=alone)
-        looked = next(
-            event.looked for event in ear.run(job_) if isinstance(event, TableScanned) and event.job == job_.id
+        table_result = next(
+            event.table_result for event in ear.run(job_) if isinstance(event, TableScanned) and event.job == job_.id
         )
-        answer = looked.measured[0].answer
+        answer = table_result.measured[0].answer
         assert isinstance(answer, SegmentedMeasurement)
         assert "7777" not in repr(answer)
         assert [segment.values["rows"] for segment in answer.segments] == [1, 1, 1]

@@ -166,10 +166,10 @@ def test_a_class_that_could_be_cut_is_not_mostly_one_whose_cut_broke_a_limit(see
     frequencies, _ = read_table(table, {name: plain(table[name]) for name in ("age", "zip")}, sensitive=["ill"])
     asked = {"numeric": ["age", "zip"], "criteria": [LDiversityLimit("ill", 2)]}
     found = cut_apart(frequencies, 5, key=b"one", **asked)
-    refused, besides, rows = found.uncut
-    assert 0 < 2 * refused <= besides
-    assert rows >= 10 * besides
-    assert refused + besides == len(_could_be_cut(frequencies, found, 5))
+    refused, added, rows = found.uncut
+    assert 0 < 2 * refused <= added
+    assert rows >= 10 * added
+    assert refused + added == len(_could_be_cut(frequencies, found, 5))
     again = cut_apart(frequencies, 5, key=b"one", **asked)
     assert (again.classes() == found.classes()).all()
 

@@ -90,8 +90,8 @@ def test_no_node_is_better(by, case, k, limit, sensitive):
 
     criteria = [LDiversityLimit("secret", 2)] if sensitive else []
     counts = case.counts if sensitive else case.counts.drop(columns="secret")
-    looked = {node: _values(case, node, k, broken) for node in case.nodes}
-    holding = {node: values[by] for node, (values, suppressed) in looked.items() if suppressed <= most}
+    values_by_node = {node: _values(case, node, k, broken) for node in case.nodes}
+    holding = {node: values[by] for node, (values, suppressed) in values_by_node.items() if suppressed <= most}
     found = optimal(counts, case.hierarchies, k, limit, by=by, criteria=criteria)
     assert found.proved
     if not holding:
@@ -100,7 +100,7 @@ def test_no_node_is_better(by, case, k, limit, sensitive):
     best = min(holding.values())
     assert found.value == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert holding[found.levels] == pytest.approx(best, rel=1e-9, abs=1e-9)
-    assert found.suppressed == looked[found.levels][1]
+    assert found.suppressed == values_by_node[found.levels][1]
     if by in {By.DISCERNIBILITY, By.CLASS_SIZE}:  # of whole numbers: what is equally good is so exactly
         assert sum(found.levels) == min(sum(node) for node, value in holding.items() if value == holding[found.levels])
 

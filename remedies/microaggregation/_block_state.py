@@ -1,4 +1,4 @@
-"""A bench: the arrays on which kernels improve the groups of one block, and the elementary steps on it.
+"""Block state: the arrays on which kernels improve the groups of one block, and the elementary steps on it.
 
 Kernels here may reorder sums, so that they become vector instructions: the same machine gives the same bits, and what
 they find is judged again in float64 by the caller.
@@ -45,8 +45,8 @@ DEEP = 5
 
 
 @reordered_inner
-def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> BlockState:
-    """Return an empty bench."""
+def make_state(records: int, columns: int, k: int, groups: int, many: int) -> BlockState:
+    """Return an empty state."""
     cap = 2 * k - 1
     log = max(many + 2, DEEP + 3)
     return BlockState(
@@ -112,38 +112,38 @@ def joining(
 
 
 @reordered_inner
-def put(bench: BlockState, x: int, b: int) -> None:
+def put(state: BlockState, x: int, b: int) -> None:
     """Add record x to group b."""
-    n = bench.size[b]
-    bench.member[b, n] = x
-    bench.size[b] = n + 1
+    n = state.size[b]
+    state.member[b, n] = x
+    state.size[b] = n + 1
     share = np.float32(1.0 / (n + 1))
-    X, centre = bench.X, bench.centre
+    X, centre = state.X, state.centre
     for column in range(X.shape[1]):
         centre[b, column] += (X[x, column] - centre[b, column]) * share
 
 
 @reordered_inner
-def take(bench: BlockState, a: int, i: int) -> int:
+def take(state: BlockState, a: int, i: int) -> int:
     """Remove the i-th member of group a, which has others; return the record."""
-    n = bench.size[a]
-    x = bench.member[a, i]
-    bench.member[a, i] = bench.member[a, n - 1]
-    bench.size[a] = n - 1
+    n = state.size[a]
+    x = state.member[a, i]
+    state.member[a, i] = state.member[a, n - 1]
+    state.size[a] = n - 1
     share = np.float32(1.0 / (n - 1))
-    X, centre = bench.X, bench.centre
+    X, centre = state.X, state.centre
     for column in range(X.shape[1]):
         centre[a, column] += (centre[a, column] - X[x, column]) * share
     return int(x)
 
 
 @reordered_inner
-def recentre(bench: BlockState, a: int) -> None:
+def recentre(state: BlockState, a: int) -> None:
     """Compute a group's centroid again from its members."""
-    bench.centre[a] = np.float32(0)
-    share = np.float32(1.0 / bench.size[a])
-    X, centre, member = bench.X, bench.centre, bench.member
-    for i in range(bench.size[a]):
+    state.centre[a] = np.float32(0)
+    share = np.float32(1.0 / state.size[a])
+    X, centre, member = state.X, state.centre, state.member
+    for i in range(state.size[a]):
         x = member[a, i]
         for column in range(X.shape[1]):
             centre[a, column] += X[x, column]
@@ -152,51 +152,51 @@ def recentre(bench: BlockState, a: int) -> None:
 
 
 @reordered_inner
-def keep(bench: BlockState, a: int) -> None:
+def keep(state: BlockState, a: int) -> None:
     """Log group a as it is, unless the log has it."""
-    held = bench.clock[1]
+    held = state.clock[1]
     for at in range(held):
-        if bench.log_group[at] == a:
+        if state.log_group[at] == a:
             return
-    bench.log_group[held] = a
-    bench.log_size[held] = bench.size[a]
-    for i in range(bench.size[a]):
-        bench.log_member[held, i] = bench.member[a, i]
-    for column in range(bench.X.shape[1]):
-        bench.log_centre[held, column] = bench.centre[a, column]
-    bench.clock[1] = held + 1
+    state.log_group[held] = a
+    state.log_size[held] = state.size[a]
+    for i in range(state.size[a]):
+        state.log_member[held, i] = state.member[a, i]
+    for column in range(state.X.shape[1]):
+        state.log_centre[held, column] = state.centre[a, column]
+    state.clock[1] = held + 1
 
 
 @reordered_inner
-def accept(bench: BlockState) -> None:
+def accept(state: BlockState) -> None:
     """End what was begun: note that the logged groups have changed, empty the log."""
-    bench.clock[0] += 1
-    for at in range(bench.clock[1]):
-        bench.changed[bench.log_group[at]] = bench.clock[0]
-    bench.clock[1] = 0
+    state.clock[0] += 1
+    for at in range(state.clock[1]):
+        state.changed[state.log_group[at]] = state.clock[0]
+    state.clock[1] = 0
 
 
 @reordered_inner
-def restore(bench: BlockState) -> None:
+def restore(state: BlockState) -> None:
     """Undo what was begun: make the logged groups what they were, empty the log."""
-    for at in range(bench.clock[1]):
-        a = bench.log_group[at]
-        bench.size[a] = bench.log_size[at]
-        for i in range(bench.size[a]):
-            bench.member[a, i] = bench.log_member[at, i]
-        for column in range(bench.X.shape[1]):
-            bench.centre[a, column] = bench.log_centre[at, column]
-    bench.clock[1] = 0
+    for at in range(state.clock[1]):
+        a = state.log_group[at]
+        state.size[a] = state.log_size[at]
+        for i in range(state.size[a]):
+            state.member[a, i] = state.log_member[at, i]
+        for column in range(state.X.shape[1]):
+            state.centre[a, column] = state.log_centre[at, column]
+    state.clock[1] = 0
 
 
 @reordered_inner
-def stirred(bench: BlockState, a: int) -> bool:
+def has_changed(state: BlockState, a: int) -> bool:
     """Check whether group a is there, and it or a neighbour has changed."""
-    if bench.size[a] == 0:
+    if state.size[a] == 0:
         return False
-    if bench.changed[a] > 0:
+    if state.changed[a] > 0:
         return True
-    for slot in range(bench.near.shape[1]):
-        if bench.near[a, slot] >= 0 and bench.changed[bench.near[a, slot]] > 0:
+    for slot in range(state.near.shape[1]):
+        if state.near[a, slot] >= 0 and state.changed[state.near[a, slot]] > 0:
             return True
     return False

@@ -33,7 +33,9 @@ class _Bounded(NamedTuple):
         return (self.low is None or self.number >= self.low) and (self.high is None or self.number <= self.high)
 
 
-def rejudged(track: ResultTrack, observed: Mapping[int, Mapping[str, Any]], *, now: Check, then: Check) -> ResultTrack:
+def judge_again(
+    track: ResultTrack, observed: Mapping[int, Mapping[str, Any]], *, now: Check, then: Check
+) -> ResultTrack:
     """Return results as they come out between other limits; `unknown` where what was stored cannot tell."""
     if not _differs_by_limits_only(now, then):
         return track.judged(np.full_like(track.status, UNKNOWN))
