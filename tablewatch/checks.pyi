@@ -83,7 +83,7 @@ def delta_presence(
     max: float | Decimal | None = ...,
     **common: Unpack[_Common],
 ) -> Check:
-    """For everybody in the population, the probability of being in the table lies between two limits.
+    """For each member of the population, the probability of being in the table lies between two limits.
 
     Args:
         where: A boolean SQL expression over the table's own columns, in the source's dialect.

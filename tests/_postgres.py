@@ -125,7 +125,7 @@ def _run(account: pwd.struct_passwd | None, *command: str | Path) -> None:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
+    """Return an unused port of loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -178,7 +178,7 @@ tables:
 
 
 def test_a_check_runs_in_few_files(tmp_path: Path) -> None:
-    """Whoever follows `check` of one table, from the command to the store, reads few files (benchmarks.files_run)."""
+    """`check` of one table, from the command to the store, runs few files (benchmarks.files_run)."""
     (tmp_path / "tablewatch.yaml").write_text(_SMALL, encoding="utf-8")
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.executescript("CREATE TABLE orders (id INTEGER, customer TEXT); INSERT INTO orders VALUES (1, 'a');")

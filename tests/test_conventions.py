@@ -33,7 +33,7 @@ def _exceptions() -> Iterator[tuple[Path, str]]:
 
 
 def test_every_exception_to_the_linters_has_its_reason():
-    """Whoever silences a linter says why, on the same line."""
+    """A silenced linter has its reason on the same line."""
     silent = [
         line for _, line in _exceptions() if re.search(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\])\s*$", line)
     ]
@@ -41,7 +41,7 @@ def test_every_exception_to_the_linters_has_its_reason():
 
 
 def test_exceptions_to_the_linters_stay_few():
-    """Their number is known; whoever adds one lowers it elsewhere, or raises this bound with a reason in the commit."""
+    """Their number is known; a new one needs one less elsewhere, or a higher bound with a reason in the commit."""
     assert len(list(_exceptions())) <= MOST_EXCEPTIONS
 
 
@@ -54,7 +54,7 @@ def _broad_handlers(path: Path) -> int:
 
 
 def test_only_the_boundaries_of_jobs_and_requests_catch_everything():
-    """Where failures must be noticed, nothing is caught that nobody named."""
+    """Where failures must be noticed, nothing unnamed is caught."""
     jobs = {"monitor/scan/results.py", "monitor/web/boundary.py"}
     reloads = {"monitor/config/team_fallback.py", "monitor/daemon/config_reload.py"}
     broad = {path.relative_to(ROOT).as_posix(): _broad_handlers(path) for path in FILES}

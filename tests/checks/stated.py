@@ -1,7 +1,7 @@
 """What the test file of each check states for the tests that walk over all checks.
 
     OBSERVED    the published keys of `observed`; a check may add others
-    EFFECTS     parameter: (the other parameters, a value, another value[, the table, what is seen besides the status])
+    EFFECTS     parameter: (the other parameters, a value, another value[, the table, what is seen beside the status])
     CANARIES    what the canary test asks: questions that pass, fail and cannot be answered
 
 The tables of EFFECTS are those of `tests/monitor/config/effects/of_checks.py`, by default `t`. CANARIES are asked of

@@ -118,7 +118,7 @@ def test_value_of_another_kind(kind, value, message):
 
 
 def test_share_and_filter(dialect):
-    """Allows the share it is told to, among the rows of the `where`."""
+    """Allows the configured share, among the rows of the `where`."""
     check = AcceptedValues(column="v", values=("a",), max_ratio=0.5, where="v <> 'x'", warn={"max_ratio": 0.4})
     with place(dialect, t=column("text", "a", "b", "x", "x")) as here:
         outcome = ask(check, here)

@@ -34,7 +34,7 @@ def test_every_column_is_classified(dialect):
 
 
 def test_a_column_that_nobody_looked_at_is_named(dialect):
-    """A column that came later is not given away because nobody said what it is."""
+    """A column that came later is not exported without a class."""
     with place(dialect, t=PEOPLE) as here:
         outcome = ask(Classification(columns={"name": "direct-identifier", "born": "quasi-identifier"}), here)
     assert outcome.status is Status.FAIL

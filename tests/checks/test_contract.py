@@ -48,7 +48,7 @@ def test_severities_are_ranked():
 
 
 def test_zones():
-    """A column's own zone comes before that of the source; nobody's is none."""
+    """A column's own zone comes before that of the source; without either it has none."""
     zones = Zones("UTC", {"a": "Asia/Tokyo"})
     assert (zones.of("a"), zones.of("b"), Zones().of("a")) == ("Asia/Tokyo", "UTC", None)
 

@@ -1,4 +1,4 @@
-"""Nobody can tell who of a population is in the table."""
+"""Presence of members of a population cannot be inferred."""
 
 from collections.abc import Sequence
 from datetime import date

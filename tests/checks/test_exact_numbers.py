@@ -202,7 +202,7 @@ def test_a_sum_keeps_all_its_digits(dialect):
 
 
 def test_whole_numbers_of_more_than_64_bits_on_sqlite():
-    """SQLite keeps them as REAL: near a limit nobody can tell, and no aggregate takes them in."""
+    """SQLite keeps them as REAL: near a limit they are unknown, and no aggregate takes them in."""
     with place("sqlite", t=_column("INTEGER", 2.0**64, 1)) as here:
         near, far = (ask(Range(column="v", max=limit), here) for limit in (2**64 - 1, 2**70))
         total = ask(Metric(aggregate="sum", column="v", max=2**64), here)
@@ -326,7 +326,7 @@ def test_a_limit_may_be_written_in_any_decimal_form(written, number):
     ["1_000", "0x10", "017", "1,000", "", " 1", "nan", "inf", "1e400", "9" * 101, True, float("nan"), "\uff11"],
 )
 def test_what_is_no_plain_number_is_refused(written):
-    """Separators, other bases, leading zeros and what is not finite are no numbers, and nobody guesses one."""
+    """Separators, other bases, leading zeros and what is not finite are no numbers, and none is guessed."""
     for check in (Metric, Volume):
         with pytest.raises(ValidationError, match="number"):
             check.model_validate(

@@ -379,7 +379,7 @@ def test_files_hand_over_columns_of_every_type(tmp_path):
     ids=lambda value: f"{value.expectation}-{value.route}" if isinstance(value, DeclaredExpectation) else None,
 )
 def test_validate(declared, said):
-    """What is wrong with an expectation is told before any table is read, also that its route has no implementation."""
+    """Mistakes in an expectation are found before any table is read, also a route without an implementation."""
     (problem,) = validate([declared], CALLER)
     assert problem is None if said is None else said in problem
 

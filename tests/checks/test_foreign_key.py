@@ -77,7 +77,7 @@ def test_own_table(dialect):
 
 
 def test_filter_and_share(dialect):
-    """Looks only at the rows of its `where`, and allows the share that it is told to."""
+    """Looks only at the rows of its `where`, and allows the configured share."""
     orders = rows((1, 1), (9, 1), (9, 2))
     check = ForeignKey(column="shop", references="shops.id", where="number = 1", max_ratio=0.5, warn={"max_ratio": 0.0})
     with place(dialect, t=Rows(ORDERS, orders), shops=Rows(SHOPS, [(1, 1)])) as here:

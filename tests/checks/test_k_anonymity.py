@@ -69,7 +69,7 @@ BINS = [
 
 
 def test_null_is_a_value_and_as_a_wildcard_it_is_shown_beside(dialect):
-    """Eight rows, of which some have no prefecture: k is 1, and 2 for whoever takes a missing value for any."""
+    """Eight rows, of which some have no prefecture: k is 1, and 2 with a missing value as any value."""
     with place(dialect, t=Rows(PEOPLE, BINS)) as here:
         outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here)
     assert outcome.status is Status.FAIL
@@ -100,7 +100,7 @@ def test_columns_that_do_the_same_damage(dialect):
 
 
 def test_columns_that_only_together_do_the_damage(dialect):
-    """Where leaving out any one column helps nobody, none is blamed."""
+    """Where no single column can be dropped to raise k, none is blamed."""
     with place(dialect, t=Rows(PEOPLE, [("a", "x"), ("b", "y")])) as here:
         outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here)
     assert str(outcome.message).endswith("smaller than 2; no single column is the cause")
@@ -185,7 +185,7 @@ def test_a_thousand_other_spellings_are_merged(others, normalised):
 
 
 def test_a_million_values_are_as_many_groups():
-    """Everybody is alone; so many values are not compared by their spelling, which is then not known."""
+    """All rows are unique; so many values are not compared by their spelling, which is then not known."""
     with place("duckdb", t=Rows({"name": "text"})) as here:
         here.backend.con.execute("INSERT INTO t SELECT 'canary ' || i FROM range(1000000) r(i)")
         found = Question(KAnonymityCheck(quasi_identifiers=("name",), k=2), here)

@@ -1,4 +1,4 @@
-"""Records cannot be found by someone who holds another table."""
+"""Records cannot be linked by an attacker who holds another table."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -134,7 +134,7 @@ def test_the_library_has_no_share_of_what_was_not_compared():
 
 
 def films(**parameters: Any) -> LinkageCheck:
-    """Ask who of those about whom something is known is found among the subscribers."""
+    """Return the linkage of known people with the subscribers."""
     shared = {"on": ("film", "stars", "rated"), "tolerance": {"rated": "3d"}, "entity": {"subscriber": "friend"}}
     return LinkageCheck(**{"auxiliary": "known", **shared, **parameters})
 

@@ -86,7 +86,7 @@ def frame(made: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def test_linkage(here: Place) -> None:
-    """Exactly and within tolerances on numbers, dates, wall clocks and moments; by rows and by persons."""
+    """Exactly and within tolerances on numbers, dates, wall clocks and moments; by rows and by people."""
     exact: Sequence[Mapping[str, Any]] = ({"on": ("n", "x")}, {"on": ("f",)}, {"on": ("x", "z")}, {"on": ("day", "x")})
     near: Sequence[Mapping[str, Any]] = (
         {"on": ("n", "x"), "tolerance": {"n": 1}},

@@ -84,7 +84,7 @@ def test_citext_takes_capitals_for_small_letters(server):
     try:
         server.backend.con.execute("CREATE EXTENSION IF NOT EXISTS citext SCHEMA pg_catalog")
     except psycopg.Error as error:
-        pytest.skip(f"the server has no extension citext, or lets nobody add it ({type(error).__name__})")
+        pytest.skip(f"the server has no extension citext, or does not allow it ({type(error).__name__})")
     try:
         server.backend.con.execute("CREATE DOMAIN mail AS citext")
         for kind in ("citext", "mail"):

@@ -42,7 +42,7 @@ def _signed(value):
 
 
 def without_values(rows):
-    """Return rows as an earlier version remembered them: whom they are of, and the class of each."""
+    """Return rows as an earlier version remembered them: the person and the class of each."""
     return PersonPairs(rows.digest, rows.people, rows.classes, 0, is_counted=False)
 
 
@@ -54,7 +54,7 @@ def judged(now, *releases, check=CHECK, rows=9, unnamed=0):
 
 
 def test_two_releases_that_are_3_anonymous_each_can_expose_six_of_nine():
-    """Each hides everybody among three; together they leave six people in smaller groups."""
+    """Each is 3-anonymous; together they leave six people in smaller groups."""
     outcome = judged(pairs("aaabcbccb"), ("spring", pairs("aaabbbccc")))
     assert outcome.status is Status.FAIL
     assert (
@@ -64,7 +64,7 @@ def test_two_releases_that_are_3_anonymous_each_can_expose_six_of_nine():
 
 
 def test_two_releases_that_are_3_anonymous_each_can_expose_all_nine():
-    """Nobody need be left in a group of two even."""
+    """No group of two is needed even."""
     outcome = judged(pairs("abcabcabc"), ("spring", pairs("aaabbbccc")))
     assert outcome.observed["exposed"] == 9
 
@@ -191,7 +191,7 @@ def test_groups_in_common_meet_l():
 
 
 def test_three_releases_together_meet_k_and_l():
-    """Each two hide everybody among four; all three leave nobody more than one other person."""
+    """Each two are 4-anonymous; all three leave groups of two."""
     two, three, four = (pairs(classes, people=range(8)) for classes in ("aaaabbbb", "aabbaabb", "aabbbbaa"))
     check = ReReleaseCheck(person=("id",), quasi_identifiers=("age",), k=2)
     assert judged(four, ("one", two), ("two", three), check=check).status is Status.PASS
@@ -217,6 +217,6 @@ def test_releases_without_values_cannot_be_subtracted_by_them():
     "wrong", [{"k": 1}, {"person": []}, {"person": ["id", "id"]}, {"quasi_identifiers": ["a", "a"]}, {"l": 1}, {"t": 0}]
 )
 def test_bad_parameters_are_refused(wrong):
-    """K of 1, nobody, and a column twice are mistakes of the configuration."""
+    """K of 1, no person column, and a column twice are mistakes of the configuration."""
     with pytest.raises(ValidationError):
         ReReleaseCheck.model_validate({"person": ["id"], "quasi_identifiers": ["age"], "k": 2, **wrong})

@@ -183,7 +183,7 @@ def test_agrees_with_python(own, other, tolerance):
 
 @pytest.mark.parametrize("side", ["orders", "ledger"])
 def test_texts_that_sqlite_keeps_as_numbers_agree_with_nothing(side):
-    """A text on either side is told; the two sums are no answer."""
+    """A text on either side is an error; the two sums are no answer."""
     good, bad = Rows(LEDGER, [(0, 0)]), Rows(LEDGER, [("CANARY", "CANARY")])
     with place("sqlite", t=bad if side == "orders" else good, ledger=bad if side == "ledger" else good) as here:
         outcome = ask(check(), here)

@@ -57,7 +57,7 @@ def test_distinction_and_separation(dialect):
 
 
 def test_the_smallest_set_that_does_the_damage_is_named(dialect):
-    """One column that singles somebody out is worse than two that do."""
+    """One column that singles a person out is worse than two that do."""
     with place(dialect, t=STATES) as here:
         strict, loose = ask(_check(), here), ask(_check(max_unique_fraction=0.5), here)
         none = ask(_check(max_unique_fraction=1), here)

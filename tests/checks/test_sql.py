@@ -67,7 +67,7 @@ def test_columns_of_one_name(dialect, query, rows):
 
 
 def test_limits(dialect):
-    """Allows as many rows as it is told to, and warns before."""
+    """Allows the configured number of rows, and warns before."""
     with place(dialect, t=Rows(TYPES, [(-1, "x"), (-2, "x")])) as here:
         assert ask(Sql(query=QUERY, max=2), here).status is Status.PASS
         assert ask(Sql(query=QUERY, max=2, warn={"max": 1}), here).status is Status.WARN

@@ -72,13 +72,13 @@ class Remains:
             "SELECT id FROM incident WHERE id NOT IN (SELECT incident_id FROM transition WHERE incident_id IS NOT NULL)"
             " UNION ALL SELECT id FROM warning WHERE id NOT IN (SELECT warning_id FROM transition WHERE warning_id > 0)"
         )
-        assert self.ask(unheard) == [], "an incident or a warning of which nobody will ever hear"
+        assert self.ask(unheard) == [], "an incident or a warning that will never be notified"
         stories: dict[tuple[str, str], list[str]] = {}
         for (payload,) in self.ask("SELECT payload FROM delivery WHERE subject = 'incidents' ORDER BY number"):
             for each in json.loads(payload)["warnings"]:
                 stories.setdefault((each["series"], each["began_at"]), []).append(each["reason"])
         wrong = {story for story in map(tuple, stories.values()) if story not in {("first",), ("first", "resolved")}}
-        assert wrong == set(), "a warning was told twice, or its end alone"
+        assert wrong == set(), "a warning was notified twice, or its end alone"
 
     def fold(self) -> None:
         """Claim that the incidents are what their events amount to."""
@@ -111,7 +111,7 @@ class Remains:
             found.sort()
             assert all(count == (last - first) // step + 1 for first, last, count in found), table
             wrong = [(one, two) for one, two in pairwise(found) if two[0] - one[1] != step]
-            assert wrong == [], f"slots of {table} that nobody ran and nobody skipped, or both: {wrong[:3]}"
+            assert wrong == [], f"slots of {table} that were neither run nor skipped, or both: {wrong[:3]}"
         return sum(count for found in spans.values() for _, _, count in found)
 
     def match(self, endpoint: Endpoint) -> None:
@@ -121,7 +121,7 @@ class Remains:
         changed = [name for name, bodies in endpoint.taken.items() if bodies != {stored[name]}]
         assert changed == [], "a message was repeated under its id with another body"
         sent = {name for (name,) in self.ask("SELECT id FROM delivery WHERE state = 'sent'")}
-        assert sent <= endpoint.taken.keys(), "a message counts as sent that nobody got"
+        assert sent <= endpoint.taken.keys(), "a message counts as sent that was not received"
         assert endpoint.forged == 0
 
     def are_told(self, endpoint: Endpoint) -> None:
@@ -135,7 +135,7 @@ class Remains:
         silent = {number for (number,) in self.ask(told)}
         decided = self.ask("SELECT incident_id, decision FROM transition")
         explained = {number for number, decision in decided if decision is not None and "why" in decision}
-        assert silent <= explained, "incidents that nobody heard of, without a reason"
+        assert silent <= explained, "incidents without a notification, without a reason"
 
     def tell_the_truth(self, bad: Mapping[str, bool]) -> None:
         """Claim that the incidents that are open are those of the tables that are bad now."""
@@ -154,9 +154,9 @@ class Remains:
                 stories.setdefault(number, set()).add(change)
         ended = {number: end is not None for number, end in self.ask("SELECT id, ended_us FROM warning")}
         lasting = {number for number, is_over in ended.items() if not is_over}
-        assert lasting <= stories.keys(), "a warning lasts of which nobody heard"
+        assert lasting <= stories.keys(), "a warning lasts without a notification"
         deaf = [number for number, story in stories.items() if ended[number] and "resolved" not in story]
-        assert deaf == [], "warnings whose beginning was told, and not their end"
+        assert deaf == [], "warnings whose beginning was notified, and not their end"
 
 
 def columns_of(file):

@@ -1,7 +1,7 @@
 """Processes to kill: forked from one that has everything imported, so that a life costs milliseconds, not seconds.
 
-The nursery is a process of its own with a single thread. It is told what to do, one life at a time, by lines of JSON,
-and answers with the process it forked and then with how that ended. Whoever has it kills the lives himself.
+The nursery is a process of its own with a single thread. It reads commands, one life at a time, as lines of JSON,
+and answers with the process it forked and then with how that ended. Its user kills the lives.
 """
 
 import gc

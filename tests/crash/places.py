@@ -91,7 +91,7 @@ class Endpoint:
     def __call__(self, handler: Handler, request: Request) -> None:
         """Do with a request as it comes; called by one thread for each."""
         if len(request.body) < int(request.headers["content-length"]):
-            return  # whoever sent it died amid it
+            return  # the sender died while sending
         self.requests += 1
         self.forged += not verified(SECRET, request)
         chance = 1.0 if self.fair else self._dice.random()

@@ -40,7 +40,7 @@ def suffer(
     strace = subprocess.Popen([*program, *chosen, "-e", f"trace={call}", "-e", f"inject={inject}"])
     try:
         until(lambda: _is_traced(life.pid) or strace.poll() is not None, "strace")
-        assert strace.poll() is None, "strace refused what it was told"
+        assert strace.poll() is None, "strace refused its arguments"
         life.go()
         ended = life.wait()
         assert ended is not None

@@ -1,4 +1,4 @@
-"""Kill whoever asks a protected table, at each point between the charge and the answer, and ask again."""
+"""Kill a process that asks a protected table, at each point between the charge and the answer, and ask again."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def _die(folder: Path, point: str) -> subprocess.CompletedProcess[str]:
 def test_processes_that_ask_under_one_id_at_once_are_charged_once(asked: Terminal) -> None:
     """Eight processes, one id, a budget of two answers: one charge; each has the same answer, or waited in vain for it.
 
-    On a busy machine the one that computes may take longer than the others wait: they are told so, at no charge.
+    On a busy machine the one that computes may take longer than the others wait: they fail, at no charge.
     """
     words = [sys.executable, "-m", "monitor", *_ASKED, "--format", "json"]
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}

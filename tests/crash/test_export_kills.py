@@ -52,7 +52,7 @@ def _die(folder: Path, point: FailPoint) -> subprocess.CompletedProcess[str]:
 
 
 def _held(folder: Path) -> list[str]:
-    """Name the exports of which somebody can tell whom they held."""
+    """Return the exports whose people are remembered."""
     with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as tx:
         return [release.name for release in tx.releases.of_subject("people exports")]
 
@@ -68,7 +68,7 @@ def _held(folder: Path) -> list[str]:
 def test_an_export_that_dies_gives_out_nothing_that_nobody_knows_of(
     approved: Terminal, point: FailPoint, on_record: int
 ) -> None:
-    """No file without a record; what the dead one left, its draft and whom it held, goes with the next."""
+    """No file without a record; what the dead one left, its draft and remembered people, goes with the next."""
     died = _die(approved.folder, point)
     assert (died.returncode, died.stdout) == (-signal.SIGKILL, "")
     assert not (approved.folder / "first.parquet").exists()

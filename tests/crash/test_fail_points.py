@@ -27,7 +27,7 @@ _FILES = (FailPoint.IN_MIGRATION, FailPoint.IN_BACKUP, FailPoint.IN_RESTORE, Fai
 
 
 def test_every_point_is_in_the_program_and_in_these_tests():
-    """A point that nobody passes, or that no test kills at, proves nothing."""
+    """A point that is never passed, or that no test kills at, proves nothing."""
     text = "".join(path.read_text() for package in ("store", "monitor") for path in (_ROOT / package).rglob("*.py"))
     assert {FailPoint[name] for name in re.findall(r"reached\(FailPoint\.(\w+)\)", text)} == set(FailPoint)
     assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_EXPORT, *_MOVE, *_FILES} == set(FailPoint)
@@ -94,7 +94,7 @@ def _kill_twice(nursery, endpoint, place, failpoint):
 @pytest.mark.parametrize("kind", PERIODS, ids=lambda kind: kind.frequency)
 @pytest.mark.parametrize("point", _REPORT)
 def test_a_report_is_whole_or_not_there_and_is_sent_once(nursery, endpoint, tmp_path, point, kind):
-    """Whoever dies beside the renaming leaves a whole report or none; the next one makes what is missing, once."""
+    """A kill beside the renaming leaves a whole report or none; the next one makes what is missing, once."""
     due = kind.containing(datetime.now(UTC), "UTC").end + timedelta(hours=9)
     place = Place(tmp_path, port=endpoint.port, more=f"report: {{{kind.frequency}: {{keep: reports, to: [hook]}}}}")
     life = nursery.begin("watch", tmp_path)

@@ -1,4 +1,4 @@
-"""Kill whoever spends a privacy budget, at any moment: what was looked at was charged, and stays charged."""
+"""Kill a process that spends a privacy budget, at any moment: what was read was charged, and stays charged."""
 
 import random
 import sqlite3
@@ -34,7 +34,7 @@ class _Books:
             StoredLedger(store, self.anchor).create(budget(_TOTAL), actor="ann", now=AT)
 
     def begin(self, *, seed, **how):
-        """Let somebody spend."""
+        """Run a process that spends."""
         return self.nursery.begin("spend", self.folder, url=self.url, anchor=str(self.anchor), seed=seed, **how)
 
     def hear(self, life):
@@ -51,7 +51,7 @@ class _Books:
                 assert self.answers.setdefault(request, answer) == answer, "one request has two answers"
 
     def look(self):
-        """Claim that nothing is missing; give how much was charged that nobody looked for."""
+        """Claim that nothing is missing; return the charges without an answer."""
         with open_store(self.url) as store:
             ledger = StoredLedger(store, self.anchor)
             audit = ledger.verify()
@@ -60,8 +60,8 @@ class _Books:
                 found = {ledger_entry.number: ledger_entry.fact for ledger_entry in tx.ledger.entries(0, 10**6)}
             balance = ledger.balance("crm.customers", "person")
         lost = [one for one, said in self.granted.items() if (found[one].nano, found[one].request) != said]
-        assert lost == [], "somebody looked without a charge"
-        assert audit.anchored >= max(self.granted, default=0), "somebody looked before the anchor knew"
+        assert lost == [], "data was read without a charge"
+        assert audit.anchored >= max(self.granted, default=0), "data was read before the anchor advanced"
         assert (
             self.answers.items()
             <= {fact.request: str(_answer(fact.body)) for fact in found.values() if fact.kind == "answered"}.items()

@@ -1,4 +1,4 @@
-"""Kill the daemon at random moments, again and again: nothing acknowledged is lost, nothing is told twice or never."""
+"""Kill the daemon at random moments, again and again: no acknowledged data is lost, no message is missing or twice."""
 
 import os
 import random
@@ -57,7 +57,7 @@ class _Story:
         self.slowness = max(1.0, self.slowness / 1.03) if acknowledged else min(_SLOWEST, self.slowness * 1.1)
 
     def _move_the_clock(self):
-        """Let the machine sleep for eight days now and then, or somebody set its clock back by ten minutes."""
+        """Let the machine sleep for eight days now and then, or its clock be set back by ten minutes."""
         chance = self.dice.random()
         if chance < 0.12:
             self.shift_s += 8 * _DAY_S

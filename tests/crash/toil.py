@@ -76,7 +76,7 @@ def _toil(project: Project, store: Store, clock: SimulatedClock, pause: timedelt
 
 
 def _once_more_later(do: Callable[[], object]) -> None:
-    """Do something besides; what fails is done the next time, and everything else goes on."""
+    """Do a second task; what fails is done the next time, and everything else goes on."""
     try:
         do()
     except (StoreBusy, StoreUnavailable) as error:

@@ -67,7 +67,7 @@ def test_programs_get_the_shapes_of_the_schema(shop: Terminal) -> None:
 
 
 def test_the_page_names_every_code_of_a_refusal() -> None:
-    """Whoever looks for the code of an error finds it on the page."""
+    """The code of every error is on the page."""
     packages = DOCS.parent / "monitor" / "commands" / "privacy"
     source = "".join((packages / name).read_text(encoding="utf-8") for name in ("answer.py", "budget.py"))
     for code in re.findall(r'Problem\("((?:budget|answer)\.[a-z_-]+)"', source):

@@ -1,4 +1,4 @@
-"""When nobody was looking."""
+"""Unobserved time."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -53,7 +53,7 @@ def test_an_unknown_run_before_an_overdue_one_leaves_both_gaps():
 
 
 def test_a_check_without_a_schedule_is_never_overdue():
-    """Nobody said when to run it; an unknown run still leaves its time unobserved."""
+    """It has no schedule; an unknown run still leaves its time unobserved."""
     assert after(watch(0), 10**9, period=None) == ()
     assert after(watch(0, "unknown(no-data)"), 10**9, period=None) == (gap(0, 10**9, "no-data"),)
 

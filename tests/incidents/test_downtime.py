@@ -289,7 +289,7 @@ def test_a_change_from_nothing_is_due_to_the_number():
 def test_an_incident_that_nobody_acknowledged_is_counted_and_in_no_statistic():
     """Planned maintenance is not waited for; an acknowledgement before a corrected detection took no time.
 
-    Where the data was right again before somebody looked, it took as long as that.
+    Where the data was right again before the acknowledgement, it took as long as that.
     """
     now = utc("12-31 00:00")
 

@@ -172,7 +172,7 @@ def test_a_fail_joins_the_open_incident():
 
 
 def test_a_changed_severity_escalates():
-    """When the check's severity was configured anew, its open incident follows, up or down, once."""
+    """When the check's severity was configured again, its open incident follows, up or down, once."""
     life = Life().run("PF")
     for severity in (Severity.CRITICAL, Severity.INFO):
         life.identity = replace(IDENTITY, severity=severity)
@@ -231,7 +231,7 @@ def test_a_merged_incident_does_not_relapse():
 
 
 def test_a_resolution_breaks_the_failing_streak():
-    """Runs that failed before a person resolved it say nothing about what follows: the count begins anew."""
+    """Runs that failed before a person resolved it say nothing about what follows: the count starts again."""
     life = Life(Policy(open_after=2)).run("PFFF")
     life.record(Resolved(at(45), Resolution.FIXED), 45)
     life.run("F")
@@ -261,7 +261,7 @@ def test_a_run_from_before_the_resolution_reopens_nothing():
 
 
 def test_a_run_from_before_the_detection_closes_nothing():
-    """A pass that measured before somebody detected it does not begin the passing streak."""
+    """A pass that measured before it was detected does not begin the passing streak."""
     life = Life(Policy(resolve_after=1)).run("PFP")
     life.record(Reopened(Episode(Onset(at(50), at(50), at(50), OccurrenceMethod.PERSON), at(50))), 50)
     life.run("P", start=45)
@@ -289,7 +289,7 @@ def test_without_a_passing_run_nobody_knows_when_it_began():
 
 
 def test_without_a_passing_run_bad_rows_do_not_reach_back():
-    """Rows that were bad for years before anybody looked are 'before monitoring', never downtime."""
+    """Rows that were bad for years before the first run are 'before monitoring', never downtime."""
     life = Life().run("F", found=outcome(Status.FAIL, occurred=-1000))
     assert life.newest.last.onset == Onset(at(10), at(10), at(10), OccurrenceMethod.FIRST_OBSERVATION)
 

@@ -82,7 +82,7 @@ def _minutes(value: Fraction | None) -> Fraction | None:
 
 
 def test_a_detection_is_broken_only_where_evidence_says_when_data_went_bad() -> None:
-    """Between two runs nobody knows; the load time of a bad row is known."""
+    """Between two runs it is unknown; the load time of a bad row is known."""
     guessed = _judge(Level.TIME_TO_DETECT, 10, _history([_incident(1, _episode(10, 10, 30, 40))]))
     assert (guessed.verdict, _minutes(guessed.low), _minutes(guessed.high)) == (LevelVerdict.UNKNOWN, 0, 20)
     assert guessed.undecided == (1,)
@@ -99,7 +99,7 @@ def test_a_level_is_kept_when_the_last_good_run_was_near_enough() -> None:
 
 
 def test_an_open_incident_is_broken_once_it_takes_too_long_and_pending_before() -> None:
-    """Neither is anybody's guess: what is not over yet may still be kept."""
+    """Neither is guessed: what is not over yet may still be kept."""
     history = _history([_incident(1, _episode(10, 10, 30, None))])
     assert _judge(Level.TIME_TO_REPAIR, 30, history, at=50).verdict is LevelVerdict.PENDING
     late = _judge(Level.TIME_TO_REPAIR, 30, history, at=61)
@@ -188,7 +188,7 @@ def test_what_all_checks_saw_is_the_time_that_nobody_missed() -> None:
 
 
 def test_without_any_look_nothing_is_kept() -> None:
-    """No incident of a table that nobody watched is no evidence."""
+    """No incident of an unmonitored table is no evidence."""
     for level in Level:
         assert _judge(level, 1, _history([], observed=())).verdict is LevelVerdict.UNKNOWN
 

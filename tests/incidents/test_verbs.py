@@ -59,7 +59,7 @@ def test_a_report_opens_an_incident():
 
 
 def test_a_report_without_a_beginning_begins_when_it_was_noticed():
-    """Nobody guesses: it is then a first observation without undetected time."""
+    """Nothing is guessed: it is then a first observation without undetected time."""
     onset = verbs.report(verbs.IncidentReport("orders", "wrong"), detected_at=at(50), now=NOW).episode.onset
     assert (onset.at, onset.method) == (at(50), OccurrenceMethod.FIRST_OBSERVATION)
 
@@ -309,7 +309,7 @@ def test_what_lasts_is_not_merged_into_what_is_over():
 
 
 def test_what_was_never_bad_at_one_time_is_hardly_the_same():
-    """Two incidents that do not touch are refused, unless somebody knows better."""
+    """Two incidents that do not touch are refused, without force."""
     later = replace(RESOLVED, id=2, episodes=(replace(RESOLVED.last, onset=episode(21, 25).onset, detected_at=at(25)),))
     later = replace(later, episodes=(replace(later.last, resolved_at=at(30)),))
     known = lookup(RESOLVED, later)
@@ -326,7 +326,7 @@ def test_what_a_merge_takes_out_is_what_the_other_does_not_cover():
 
 @pytest.mark.parametrize("resolution", [one for one in Resolution if not one.counts])
 def test_what_counts_is_not_merged_into_what_does_not(resolution):
-    """All of it would no longer be counted: that needs force, and is told; the other way nothing starts to count."""
+    """All of it would no longer be counted: that needs force, and is noted; the other way nothing starts to count."""
     uncounted = incident(Resolved(at(20), resolution), number=2)
     known = lookup(OPEN, RESOLVED, uncounted)
     for one in (OPEN, RESOLVED):
@@ -340,7 +340,7 @@ def test_what_counts_is_not_merged_into_what_does_not(resolution):
 
 
 def test_kinds_are_counted_apart():
-    """What counts as downtime is not merged into a disclosure, nor the other way, unless forced; and that is told."""
+    """What counts as downtime is not merged into a disclosure, nor the other way, unless forced; and that is noted."""
     other = replace(incident(number=2), kind=Kind.DISCLOSURE)
     known = lookup(OPEN, other)
     with pytest.raises(NotAllowed, match="#1 is of kind quality, #2 of kind disclosure"):

@@ -49,7 +49,7 @@ def _spells(runs, *, policy=DEFAULT, incidents=(), severity=Severity.ERROR):
     ],
 )
 def test_a_spell_ends_with_two_passes_in_a_row(runs, spells):
-    """It ends at the first of them; a fail or another warn begins the count anew, and unknown proves nothing."""
+    """It ends at the first of them; a fail or another warn begins the count again, and unknown proves nothing."""
     assert _spells(runs) == spells
 
 

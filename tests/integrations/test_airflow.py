@@ -61,7 +61,7 @@ def python() -> str:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Project:
-    """Return a shop: `refunds` has a duplicate, `lost` is not there, `people` has two persons of a town."""
+    """Return a shop: `refunds` has a duplicate, `lost` is not there, `people` has two people of a town."""
     made = build_shop(tmp_path)
     made.config.write_text(made.config.read_text().rstrip() + TABLES)
     made.sql("CREATE TABLE refunds (id INTEGER); INSERT INTO refunds VALUES (1), (1)")

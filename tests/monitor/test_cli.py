@@ -367,7 +367,7 @@ def test_an_interrupted_command_with_a_thread_in_an_engine_leaves_with_130(tmp_p
 
 
 def test_a_store_that_is_locked_in_the_middle_is_no_bug(tmp_path: Path) -> None:
-    """What the store says is told in its own words, with the code for what could not be done."""
+    """What the store says is reported in its own words, with the code for what could not be done."""
     done = _crash("locked", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     assert "error: tablewatch.db is locked by another process; try again (SQLITE_BUSY)" in done.stderr

@@ -75,7 +75,7 @@ def test_an_address_and_words_need_no_file(tmp_path: Path, runbook: str) -> None
 
 
 def test_a_long_file_is_cut_and_bytes_that_are_no_text_are_shown(tmp_path: Path) -> None:
-    """An incident must be shown whatever somebody wrote."""
+    """An incident must be shown whatever its text is."""
     project = shop_with(tmp_path, "x.md").project()
     (tmp_path / "x.md").write_bytes(b"\xff" + b"a" * 100_000)
     text = project.runbook(project.config.tables[0].checks[0])

@@ -88,7 +88,7 @@ EXPECTATIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 """Arguments that break each of Great Expectations' own expectations, or make it stumble over a value."""
 
 REFUSED: Final = frozenset({"ExpectQueryResultsToMatchComparison", "ExpectTableRowCountToEqualOtherTable"})
-"""Those that `config check` refuses: they ask two queries, or a table that nobody named in the configuration."""
+"""Those that `config check` refuses: they ask two queries, or an unconfigured table."""
 
 
 SLIPS: Final[Mapping[str, Case]] = {

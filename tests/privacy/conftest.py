@@ -1,4 +1,4 @@
-"""Places over planted tables, with somebody who listens to their alerts."""
+"""Places over planted tables, with a receiver of their alerts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -37,7 +37,7 @@ FOLLOWING: Final = {
     "issues": {"jira": {**_CLOSED, "email": "agent@example.org", "token": f"{SECRET}jira", "project": "OPS"}},
     "records": {"servicenow": {**_CLOSED, "user": "agent", "password": f"{SECRET}now"}},
 }
-"""Channels that follow incidents, at a port where nobody listens; no route leads to them."""
+"""Channels that follow incidents, at an unused port; no route leads to them."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Place:
     seen: dict[str, bytes] = field(default_factory=dict)
     """What was there for a while only."""
     open: set[str] = field(default_factory=set)
-    """What anybody but the owner could do anything with at some time."""
+    """Files that other users could access at some time."""
 
     def __post_init__(self) -> None:
         """Make the folders that are the user's."""
@@ -190,7 +190,7 @@ class Place:
 
     @contextmanager
     def running(self, name: str, command: Sequence[str]) -> Iterator["subprocess.Popen[bytes]"]:
-        """Run a process in the block, with an umask that lets everybody do everything; keep its streams."""
+        """Run a process in the block, with an umask of 0; keep its streams."""
         said = self.folder / "said"
         with (said / f"{name}.out").open("wb") as out, (said / f"{name}.err").open("wb") as err:
             process = subprocess.Popen(command, cwd=self.work, env=self.environment, umask=0, stdout=out, stderr=err)
@@ -246,7 +246,7 @@ class Place:
         return [f"{name}: {line}" for content, name in once.items() for line in found_in(content, self.tokens.numbers)]
 
     def open_to_others(self) -> list[str]:
-        """Return the files and folders that anybody but the owner may do anything with right now."""
+        """Return the files and folders that other users can access now."""
         ours = (self.folder / name for name in ("work", "home", "tmp"))
         paths = [
             path for top in ours for path in _below(top) if not str(path.relative_to(self.folder)).startswith(_USERS)

@@ -381,7 +381,7 @@ def _break(place: Place) -> None:
 
 
 def play_daemon(place: Place) -> None:
-    """Run the daemon over tables that fail, hang and end their workers, until all of it is told; then stop it."""
+    """Run the daemon over tables that fail, hang and end their workers, until all of it is reported; then stop it."""
     port = _free_port()
     tables = [
         {**table, "schedule": "every 2s"}

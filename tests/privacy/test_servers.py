@@ -180,7 +180,7 @@ def spark(new_place, spark_session) -> Iterator[Place]:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # Spark's bridge to Java leaves sockets to the collector
 @pytest.mark.spark
 def test_spark_lets_nothing_out(spark, capfd):
-    """What Spark says of values is neither told nor kept; its own log, which prints some, is silent."""
+    """What Spark says of values is neither reported nor kept; its own log, which prints some, is silent."""
     loaded = load(spark.work / "tablewatch.yaml", environment={"CANARY_PASSWORD": "canary password"})
     project = Project(loaded)
     targets = targets_of(project, ["spark.people"])

@@ -80,7 +80,7 @@ class Tokens:
 def found_in(content: bytes, numbers: Collection[str]) -> Iterator[str]:
     """Yield a line for every token in an artefact: how it is written, and what stands around it.
 
-    Words and days are told by their marks; a number has to be one of `numbers`, since a mean of tokens looks like one.
+    Words and days are found by their marks; a number has to be one of `numbers`, since a mean of tokens looks like one.
     """
     for view, seen in _views(content):
         for mark in (WORD, SECRET):

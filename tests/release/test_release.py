@@ -51,7 +51,7 @@ def test_the_files_of_a_release(checkout: Path) -> None:
 
 
 def test_every_text_that_a_release_switches_is_there() -> None:
-    """Once on its page; before the first release no page names a package that nobody published."""
+    """Once on its page; before the first release no page names an unpublished package."""
     if "## [0." in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"):
         assert [switch.before for switch in SWITCHES if switch.before in (ROOT / switch.page).read_text("utf-8")] == []
         return

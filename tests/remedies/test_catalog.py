@@ -114,13 +114,13 @@ def test_bill_agrees_with_a_recount(name: str) -> None:
 
 @EVERY
 def test_unknown_column_is_named_with_the_near_one(name: str) -> None:
-    """A column that the frame has not is told with the one that was probably meant."""
+    """A column that the frame has not is reported with the one that was probably meant."""
     with pytest.raises(Misfit, match="column 'age' not found; did you mean 'agee'"):
         example(name).apply(people().rename(columns={"age": "agee"}))
 
 
 @WITH_K
 def test_a_table_of_too_few_records_is_refused(name: str) -> None:
-    """Fewer records than k can hide nobody."""
+    """Fewer records than k cannot be k-anonymous."""
     with pytest.raises(Misfit, match="2 records"):
         example(name).apply(people().iloc[:2])

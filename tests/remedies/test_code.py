@@ -27,7 +27,7 @@ def test_numbers_stay_numbers() -> None:
 
 
 def test_labels_say_what_they_stand_for() -> None:
-    """As a label, the bound itself is coded too: it cannot be told from what is above."""
+    """As a label, the bound itself is coded too: it cannot be distinguished from what is above."""
     treatment = Code.model_validate({"top": {"age": 80}, "bottom": {"age": 20}, "as": "label"}).apply(AGES.to_frame())
     assert treatment.frame["age"].tolist() == ["<20", "20", "79", ">=80", ">=80"]
     assert treatment.bill.cells_changed == {"age": 3}

@@ -59,5 +59,5 @@ def test_what_an_earlier_build_kept_of_classes_with_other_names_is_left(root: Pa
 
 
 def test_what_is_no_kernel_is_not_kept():
-    """Nor is one that numba keeps in another way than today's: then it cannot be told."""
+    """Nor is one that numba keeps in another way than today's: then it is unknown."""
     assert not is_kept(print)

@@ -165,7 +165,7 @@ def test_columns_that_do_not_fit_are_named(cells: list[Any], message: str) -> No
 
 
 def test_a_column_twice_is_refused() -> None:
-    """Two columns of one name cannot be told apart."""
+    """Two columns of one name cannot be distinguished."""
     frame = pd.DataFrame([[1, 2], [3, 4], [5, 6]], columns=["c", "c"])
     with pytest.raises(Misfit, match="2 columns are named 'c'; rename them"):
         treat(frame, columns=("c",))

@@ -23,7 +23,7 @@ def treat(frame: pd.DataFrame, **parameters: Any) -> Treatment:
 
 
 def two_columns(n: int = 60) -> pd.DataFrame:
-    """Return people of whom nothing is known but grade and city."""
+    """Return people with grade and city."""
     return people(n)[["grade", "city"]].reset_index(drop=True)
 
 

@@ -69,7 +69,7 @@ def test_diversity_is_kept_too(cells: bool) -> None:
 
 
 def test_a_table_of_which_nothing_would_be_left_is_refused() -> None:
-    """Everybody is alone with their name."""
+    """Every name is unique."""
     with pytest.raises(Refused, match="no record would be left"):
         Suppress(columns=("name",), k=2).apply(people())
 
@@ -114,7 +114,7 @@ def _half_alike(groups: int, alike: int) -> pd.DataFrame:
 def test_a_missing_group_does_not_tell_that_its_values_were_alike(alike: int) -> None:
     """As many groups that hold are missing, and the suppressed records together are as diverse as a group has to be.
 
-    With the totals of the table, whoever knows who is missing would else know the illness of all of them.
+    With the totals of the table, an attacker who knows who is missing would else know the illness of all of them.
     """
     frame = _half_alike(12, alike)
     treatment = Suppress(columns=("a",), k=5, l={"ill": 2}).apply(frame)

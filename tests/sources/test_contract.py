@@ -157,7 +157,7 @@ def test_a_frame_holds_the_named_columns_and_one_row_more(place: Place) -> None:
 
 
 def test_a_frame_of_an_unknown_column_names_the_near_one(place: Place) -> None:
-    """A column that is not there is told with the one that was probably meant."""
+    """A column that is not there is reported with the one that was probably meant."""
     with place.open() as source, pytest.raises(QueryFailed, match=r"column 'nots' not found.*did you mean 'note'"):
         source.frame("orders", ["nots"], 1)
 

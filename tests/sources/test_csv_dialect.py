@@ -85,7 +85,7 @@ def test_a_declared_delimiter_holds(tmp_path: Path) -> None:
 
 
 def test_names_that_come_again_or_are_missing_get_others(tmp_path: Path) -> None:
-    """Two columns of one name, and one without any, can be told apart."""
+    """Two columns of one name, and one without any, can be distinguished."""
     (tmp_path / "t.csv").write_text("\ufeffid,,ID\n1,2,3\n", encoding="utf-8")
     assert read(tmp_path) == [{"id": "1", "column1": "2", "ID_1": "3"}]
 

@@ -113,7 +113,7 @@ def test_no_file_is_one_column_of_text_by_mistake(tmp_path: Path, content: bytes
 
 
 def test_a_declared_delimiter_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """When whoever writes the file changes the delimiter, the volume does not go on passing."""
+    """When the writer changes the delimiter, the volume does not go on passing."""
     assert "no cells separated by ','" in refusal(tmp_path, b"id;word\n1;canary\n", csv=CsvOptions(delimiter=","))
 
 
@@ -207,7 +207,7 @@ def test_a_file_without_a_header_is_refused(tmp_path: Path, content: bytes) -> N
 
 
 def test_names_that_come_again_are_numbered(tmp_path: Path) -> None:
-    """Columns of one name can be told apart."""
+    """Columns of one name can be distinguished."""
     assert read(tmp_path, b"id,id,ID,\n1,2,3,4\n") == [{"id": 1, "id_1": 2, "ID_2": 3, "column3": 4}]
 
 
@@ -247,7 +247,7 @@ def test_a_bad_file_of_many_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"id,word\n" + b"1,x\n" * 1000, mtime=0)[:-9]])
 def test_a_packed_file_that_is_cut_short_is_refused(tmp_path: Path, content: bytes) -> None:
-    """A half of an upload is told as such."""
+    """A half of an upload is reported as such."""
     assert "'t.csv.gz' is truncated" in refusal(tmp_path, content, "t.csv.gz")
 
 
@@ -303,7 +303,7 @@ def test_the_mark_has_its_type_without_such_rows_and_without_any(tmp_path: Path)
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_an_open_quote_is_refused_strictly_or_not(tmp_path: Path, strict: bool) -> None:
-    """Where a row ends cannot be told then."""
+    """Where a row ends is unknown then."""
     text = refusal(tmp_path, b'id,word\n1,x\n7,"canary\n8,y\n', csv=CsvOptions(strict=strict))
     assert "'t.csv', line 3: an unclosed quote; close it" in text
 

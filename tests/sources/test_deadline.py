@@ -34,7 +34,7 @@ def test_one_thread_watches_all_work_of_a_connection() -> None:
 
 
 def test_work_that_did_not_hear_is_told_again() -> None:
-    """Being told once, before there was anything to stop, does not save the work from its deadline."""
+    """A stop, once before there was anything to stop, does not save the work from its deadline."""
     heard = Event()
     calls = []
 

@@ -67,7 +67,7 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"canary" * 1000, b"SQLite format 3\0" * 300])
 def test_another_format_is_reported(tmp_path: Path, content: bytes) -> None:
-    """A file of another format is told as such."""
+    """A file of another format is reported as such."""
     (tmp_path / "shop.duckdb").write_bytes(content)
     with pytest.raises(Unreachable, match=r"'shop.duckdb' is not a DuckDB file") as caught:
         source_of(tmp_path / "shop.duckdb").__enter__()
@@ -83,7 +83,7 @@ def test_a_file_of_a_newer_duckdb_names_both_versions(tmp_path: Path) -> None:
 
 
 def test_a_file_that_its_owner_holds_is_unreachable(shop: Path) -> None:
-    """While its owner has it open for writing nobody else reads it; the owner's process is named."""
+    """While its owner has it open for writing no other process reads it; the owner's process is named."""
     with held_by_its_owner(shop) as owner:
         told = f"'shop.duckdb' is open for writing in process {owner.pid}"
         with pytest.raises(Unreachable, match=told):
@@ -99,7 +99,7 @@ def test_a_file_that_its_owner_lets_go_is_waited_for(shop: Path, monkeypatch: py
 
 
 def test_a_file_that_this_process_writes_is_unreachable(shop: Path) -> None:
-    """DuckDB opens a file once per process for writing; nobody reads beside that."""
+    """DuckDB opens a file once per process for writing; no other process reads meanwhile."""
     with (
         duckdb.connect(str(shop)),
         pytest.raises(Unreachable, match="is open for writing in this process"),
@@ -186,7 +186,7 @@ def test_a_url_without_a_file_is_reported(shop: Path, url: str) -> None:
 
 
 def test_two_sources_on_one_file_are_read_at_once(shop: Path) -> None:
-    """Each has its own settings and its own lock, whoever opens or closes first, in threads too."""
+    """Each has its own settings and its own lock, in any order of opening and closing, in threads too."""
     specs = [
         SourceSpec(name, shop.parent, url="duckdb:///shop.duckdb", memory_limit=limit, threads=threads)
         for name, limit, threads in (("utc", "1GB", 1), ("tokyo", "512MB", 2), ("again", "1GB", 1))

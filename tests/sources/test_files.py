@@ -321,7 +321,7 @@ def test_a_value_that_breaks_the_detected_type_is_not_printed(tmp_path: Path) ->
 
 
 def test_a_file_that_goes_away_is_a_table_that_is_gone(tmp_path: Path, write: Write) -> None:
-    """A file that went away during the pass is told as such; the source's other tables are still there."""
+    """A file that went away during the pass is reported as such; the source's other tables are still there."""
     write("a.csv")
     write("b.csv")
     with open_source(spec(tmp_path, "*.csv")) as source:
@@ -333,7 +333,7 @@ def test_a_file_that_goes_away_is_a_table_that_is_gone(tmp_path: Path, write: Wr
 
 
 def test_a_statement_may_name_any_table_of_the_source(tmp_path: Path, write: Write) -> None:
-    """Tables that nobody has asked for are there for a statement of one's own, whatever their neighbours are."""
+    """Tables without a view are there for a statement of one's own, whatever their neighbours are."""
     write("orders.csv", "SELECT 1 AS id")
     write("refunds.csv", "SELECT 1 AS id")
     (tmp_path / "bad.parquet").write_text("junk" * 10)
@@ -353,7 +353,7 @@ def test_a_link_in_the_folder_is_followed(tmp_path: Path, write: Write) -> None:
 
 
 def test_a_path_may_be_absolute_or_lead_up(tmp_path: Path, write: Write) -> None:
-    """Relative globs belong to the base, absolute ones to nobody."""
+    """Relative globs belong to the base, absolute ones do not."""
     write("data/a.csv")
     (tmp_path / "config").mkdir()
     for files in (f"{tmp_path}/data/*.csv", "../data/*.csv", "../data/a.csv"):

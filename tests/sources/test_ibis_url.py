@@ -69,7 +69,7 @@ def test_every_form_of_a_query_is_sent(source: IbisUrl, statement: str) -> None:
 
 
 def test_the_clients_of_other_engines_are_read(source: IbisUrl) -> None:
-    """What ClickHouse's and BigQuery's clients give is read like a cursor; anything else is told, not guessed."""
+    """What ClickHouse's and BigQuery's clients give is read like a cursor; anything else is reported, not guessed."""
     clickhouse = SimpleNamespace(column_names=["a", "b"], result_rows=[[1, None]])
     assert source._rows(clickhouse).cells == [(1, None)]
 
@@ -105,7 +105,7 @@ class Forbidden(Exception):
 def test_a_drivers_error_is_told_in_our_words(
     source: IbisUrl, raised: Exception, expected: type[SourceError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Errors of drivers that nobody knows beforehand are known by the names that PEP 249 gives them."""
+    """Errors of unknown drivers are recognised by the names that PEP 249 gives them."""
 
     def fail(_: str) -> None:
         raise raised

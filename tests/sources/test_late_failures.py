@@ -8,7 +8,7 @@ from sources import QueryFailed, SourceSpec, open_source
 
 
 def test_a_file_that_breaks_late_is_a_failed_query(tmp_path: Path) -> None:
-    """Arrow's reader calls it an error of files; it is told like any other statement that fails."""
+    """Arrow's reader calls it an error of files; it is reported like any other statement that fails."""
     lines = [f"{number},x" for number in range(400_000)]
     (tmp_path / "late.csv").write_bytes(("a,b\r\n" + "\r\n".join(lines) + "\r\n").encode() + b"7\r\n")
     spec = SourceSpec(name="lake", base=tmp_path, files="late.csv", table="late")

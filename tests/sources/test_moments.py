@@ -212,7 +212,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     [(1_767_225_600, None), (1_767_225_600.5, None), (20_260_101, None), (b"2026-01-01", "2026-01-01 00:00:00")],
 )
 def test_numbers_in_a_column_of_sqlite_are_unparsed(tmp_path: Path, stored: object, newest: str | None) -> None:
-    """SQLite lets a column of times hold seconds or days: nobody says which, so they are not guessed."""
+    """SQLite lets a column of times hold seconds or days: which is unknown, so they are not guessed."""
     connection = sqlite3.connect(tmp_path / "t.sqlite")
     connection.execute("CREATE TABLE t (x TIMESTAMP)")
     connection.execute("INSERT INTO t VALUES (?)", [stored])
@@ -250,7 +250,7 @@ def test_native_times_are_taken_as_they_are(dialect: str, tmp_path: Path, reques
 
 @pytest.mark.spark
 def test_spark_tells_moments_from_wall_clocks(spark_session: Any, tmp_path: Path) -> None:
-    """Spark's two types of time are told apart, which Ibis does not, whatever the zone of this machine."""
+    """Spark's two types of time are distinguished, which Ibis does not, whatever the zone of this machine."""
     spark_session.sql(
         "CREATE TABLE native USING parquet AS SELECT DATE '2026-03-01' AS day, 7 AS number, '10:30:00' AS clock, "
         "TIMESTAMP_NTZ '2026-03-01 10:30:00.000001' AS wall, "

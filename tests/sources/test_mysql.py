@@ -72,7 +72,7 @@ def test_nothing_but_one_query_is_sent(mysql_schema: str, owner: Any, tmp_path: 
 
 
 def test_a_lock_is_waited_for_and_reported(mysql_schema: str, owner: Any) -> None:
-    """A table that somebody locks for longer than lock_timeout is TimedOut."""
+    """A table that is locked for longer than lock_timeout is TimedOut."""
     with source_of(mysql_schema, lock_timeout=timedelta(milliseconds=50)) as source:
         orders = source.table("orders")
         owner.query("LOCK TABLES orders WRITE")
@@ -127,7 +127,7 @@ def test_a_declared_key_is_found_with_the_right_to_select_alone(reader: str) -> 
 
 
 def test_a_server_that_ends_the_session_is_unreachable(mysql_schema: str, owner: Any) -> None:
-    """A session that is ended from outside is told as such."""
+    """A session that is ended from outside is reported as such."""
     with source_of(mysql_schema) as source:
         [row] = source.fetch("SELECT CONNECTION_ID() AS pid")
         owner.query(f"KILL {row['pid']}")

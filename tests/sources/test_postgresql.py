@@ -78,7 +78,7 @@ def test_options_of_the_url_are_kept(postgres_schema: str, owner: Any) -> None:
 
 
 def test_a_lock_is_waited_for_and_reported(postgres_schema: str, owner: Any) -> None:
-    """A table that somebody locks for longer than lock_timeout is TimedOut."""
+    """A table that is locked for longer than lock_timeout is TimedOut."""
     with owner.transaction():
         owner.execute("LOCK TABLE orders")
         with source_of(postgres_schema, lock_timeout=timedelta(milliseconds=50)) as source:
@@ -101,7 +101,7 @@ def test_a_table_that_may_not_be_read_is_denied(postgres_schema: str, owner: Any
 
 
 def test_a_server_that_ends_the_session_is_unreachable(postgres_schema: str, owner: Any) -> None:
-    """A session that is ended from outside is told as such."""
+    """A session that is ended from outside is reported as such."""
     with source_of(postgres_schema) as source:
         [row] = source.fetch("SELECT pg_backend_pid() AS pid")
         owner.execute("SELECT pg_terminate_backend(%s, 5000)", [row["pid"]])
@@ -130,7 +130,7 @@ def test_a_server_that_ends_the_session_is_unreachable(postgres_schema: str, own
     ],
 )
 def test_a_refused_connection_says_why_and_keeps_the_secret(postgres_url: str, url: str, told: str) -> None:
-    """The reason is told in our words with user and host, and not with what may be of the password."""
+    """The reason is reported in our words with user and host, and not with what may be of the password."""
     login, _, rest = postgres_url.partition("://")[2].rpartition("@")
     url = url.format(login=login, host=rest.partition("/")[0])
     with pytest.raises(Unreachable, match=told) as caught:

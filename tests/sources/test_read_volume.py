@@ -44,7 +44,7 @@ def test_the_rows_and_bytes_of_a_csv_file_are_reported(folder: Path) -> None:
 
 
 def test_the_bytes_of_parquet_are_unknown(folder: Path) -> None:
-    """DuckDB counts only a part of what it reads of Parquet: the rows are told, the bytes are not."""
+    """DuckDB counts only a part of what it reads of Parquet: the rows are reported, the bytes are not."""
     with open_source(SourceSpec("shop", folder, files="orders.parquet")) as source:
         source.fetch(_sums(source, "orders"))
         assert source.take_read_volume() == ReadVolume(ROWS, None)
@@ -144,7 +144,7 @@ def test_postgresql_tells_rows_where_no_worker_reads(postgresql: str, name: str)
 
 
 def test_what_a_failed_statement_read_counts_for_no_other(postgresql: str) -> None:
-    """What was read before an error is not told from the next statement's rows: that one is unknown, not too much."""
+    """Rows read before an error cannot be separated from the next statement's: that one is unknown, not too much."""
     with _serial(postgresql) as source:
         source.fetch("SELECT sum(id) FROM orders")
         source.take_read_volume()
@@ -157,7 +157,7 @@ def test_what_a_failed_statement_read_counts_for_no_other(postgresql: str) -> No
 
 
 def test_a_session_that_may_use_workers_tells_nothing(postgresql: str) -> None:
-    """Workers count what they read apart from the session: a part of the rows is not told as all of them."""
+    """Workers count what they read apart from the session: a part of the rows is not reported as all of them."""
     import psycopg
 
     workers = "%20-cmin_parallel_table_scan_size%3D0%20-cparallel_setup_cost%3D0%20-cparallel_tuple_cost%3D0"
@@ -165,7 +165,7 @@ def test_a_session_that_may_use_workers_tells_nothing(postgresql: str) -> None:
     with open_source(SourceSpec("shop", Path(), url=url)) as source:
         source.fetch("SELECT sum(id) FROM orders")
         assert source.take_read_volume() == NOTHING_TOLD
-    with psycopg.connect(url, autocommit=True) as connection:  # why: what the session itself would have told
+    with psycopg.connect(url, autocommit=True) as connection:  # why: the count of the session itself
         plan = connection.execute("EXPLAIN SELECT sum(id) FROM orders").fetchall()
         assert any("Gather" in row[0] for row in plan)
 

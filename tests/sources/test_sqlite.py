@@ -46,7 +46,7 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_user_is_denied(make: Make) -> None:
-    """A process that may not read the file is told what to do, and reports no bug; root is tried without that right."""
+    """A process that may not read the file gets an error that says what to do; root is tried without that right."""
     path = make("CREATE TABLE t (a)")
     path.chmod(0)
     code = (
@@ -79,7 +79,7 @@ def test_the_guards_are_on(make: Make) -> None:
 
 @pytest.mark.parametrize("content", [b"canary " * 1000, b"SQLite format 3\0" + b"\xff" * 4080])
 def test_a_file_that_is_no_sqlite_is_unreachable(tmp_path: Path, content: bytes) -> None:
-    """Junk is told as such, without its content."""
+    """Junk is reported as such, without its content."""
     path = tmp_path / "shop.sqlite"
     path.write_bytes(content)
     with pytest.raises(Unreachable, match="the file cannot be read as SQLite: SQLITE_NOTADB") as caught:

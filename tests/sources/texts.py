@@ -15,7 +15,7 @@ Texts = Sequence[str | None]
 
 
 def hold(dialect: str, texts: Texts, *, folder: Path, request: pytest.FixtureRequest) -> SourceSpec:
-    """Make the table `t (id, x)` anew, where `x` holds the texts, and give its source."""
+    """Replace the table `t (id, x)`, where `x` holds the texts, and give its source."""
     match dialect:
         case "duckdb":
             return _in_parquet(texts, folder)

@@ -1,4 +1,4 @@
-"""A process that claims a request and charges it, says so, and is killed or told to go on, by its input."""
+"""A process that claims a request and charges it, says so, and is killed or goes on, by its input."""
 
 import os
 import sys

@@ -68,7 +68,7 @@ class Mark:
 
 @dataclass
 class Stalled:
-    """Somebody who has committed a charge, and stands still before he moves the anchor on."""
+    """A process that has committed a charge, and stops before it moves the anchor on."""
 
     ledger: StoredLedger
     real: Anchor
@@ -259,7 +259,7 @@ class Ledgers(RuleBasedStateMachine):
     @precondition(lambda self: self.stalled)
     @rule(data=st.data())
     def wake(self, data: st.DataObject) -> None:
-        """Let somebody go on who stood still: he is granted what he charged if it is there, or the anchor knows."""
+        """Let a stopped process go on: its charge is granted if it is there, or the anchor knows."""
         one = self.stalled.pop(data.draw(st.integers(0, len(self.stalled) - 1)))
         assert self.anchor is not None
         if self.anchor.number < one.mark.number:
@@ -352,7 +352,7 @@ class Ledgers(RuleBasedStateMachine):
         assert audit.anchored == (None if self.anchor is None else self.anchor.number)
         for name, used in self.used.items():
             vouched = 0 if self.anchor is None else self.anchor.spent.get(name, 0)
-            assert used <= vouched, "somebody looked before the anchor knew"
+            assert used <= vouched, "data was read before the anchor advanced"
             assert self.is_broken or used <= self.known.spent.get(name, 0), "an under-count"
 
 

@@ -132,7 +132,7 @@ def test_a_copy_replaces_nothing_unless_told_so(used: Path, copy: Path) -> None:
 
 
 def test_a_file_that_appears_meanwhile_stays(used: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even a file that somebody makes while we copy is not replaced, also on disks without links."""
+    """Even a file that is made while we copy is not replaced, also on disks without links."""
 
     def no_links(_file: Path, _draft: Path) -> None:
         raise PermissionError
@@ -156,7 +156,7 @@ def test_a_file_that_appears_meanwhile_stays(used: Path, copy: Path, monkeypatch
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(used: Path, copy: Path) -> None:
-    """Its draft, as large as the store, goes with its log; those that somebody is at stay, and so does all else."""
+    """Its draft, as large as the store, goes with its log; those in use stay, and so does all else."""
     left = copy.with_name(".tablewatch-draft-0123456789abcdef")
     other = copy.with_name(".tablewatch-draft-mine")
     for path in (left, Path(f"{left}-wal"), other):
@@ -359,7 +359,7 @@ def test_a_store_with_other_pages_gets_its_rows_back(used: Path, copy: Path, pag
 
 
 def test_nothing_comes_back_while_somebody_uses_the_store(used: Path, copy: Path) -> None:
-    """A running daemon, and anybody else who has the store open, is not pulled away from under."""
+    """The store of a running daemon, or of another process, is not replaced."""
     backup(_url(used), copy)
     with daemon_lock(_url(used)), pytest.raises(StoreInUse):
         restore(_url(used), copy, now=AT)
@@ -387,7 +387,7 @@ def test_other_databases_are_not_overwritten(used: Path, copy: Path, tmp_path: P
 def test_a_restore_that_is_cut_off_leaves_the_old_store(
     used: Path, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever is killed while the copy is written leaves the old store or the new one, never a mixture."""
+    """A kill while the copy is written leaves the old store or the new one, never a mixture."""
     backup(_url(used), copy)
     with open_store(_url(used)) as store:
         for number in range(300):
@@ -424,7 +424,7 @@ def test_places_that_cannot_be_written_are_named(used: Path, copy: Path) -> None
 
 
 def test_postgresql_has_its_own_programs(copy: Path) -> None:
-    """A store on PostgreSQL is told to be copied by pg_dump and brought back by pg_restore, without its password."""
+    """The error for a store on PostgreSQL names pg_dump and brought back by pg_restore, without its password."""
     url = "postgresql://nobody:hidden@nowhere/x"
     copy.write_text("")
     for do in (lambda: backup(url, copy), lambda: restore(url, copy, now=AT)):

@@ -99,7 +99,7 @@ def test_counts_never_fall_below_zero(store):
 
 
 def test_a_change_of_counts_that_are_no_longer_kept_is_not_applied(store):
-    """Somebody else was faster: the counts are theirs."""
+    """Another process was faster: its counts stay."""
     apply(store, change(store, {1: 2}, anew=True))
     late = change(store, {1: 1})
     apply(store, change(store, {2: 1}))

@@ -46,7 +46,7 @@ def test_no_update_is_lost_between_processes(url: str) -> None:
 
 
 def test_two_writers_open_one_incident(url: str) -> None:
-    """Of two writers that open an incident of one fingerprint at the same moment, one is told that it is open."""
+    """Of two writers that open an incident of one fingerprint at the same moment, one fails with StoreConflict."""
     both_ready = threading.Barrier(2)
 
     def open_it(store: Store) -> Incident | StoreConflict:
@@ -97,7 +97,7 @@ def test_a_store_made_by_two_at_once_is_one_store(url: str) -> None:
 
 
 def test_what_was_committed_survives_a_kill(tmp_path: Path, file: Path) -> None:
-    """Whoever is killed leaves a file and its log; opened again, everything committed is there, and nothing else."""
+    """A killed process leaves a file and its log; opened again, everything committed is there, and nothing else."""
     crashed = tmp_path / "crashed.db"
     with open_store(f"sqlite:///{file}") as store:
         with store.writing() as tx:

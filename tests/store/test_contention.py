@@ -1,4 +1,4 @@
-"""Several daemons at one store: each slot is run once, whoever is killed."""
+"""Several daemons at one store: each slot is run once, whichever is killed."""
 
 import threading
 from collections import Counter

@@ -38,7 +38,7 @@ def test_daemons_that_fell_silent_are_forgotten(store: Store) -> None:
 
 
 def test_crashes_are_forgotten_check_by_check(store: Store) -> None:
-    """A check that runs well again begins anew."""
+    """A check that runs well restarts its count."""
     with store.writing() as tx:
         for check in ("a.x", "a.y"):
             tx.daemons.count_crash(check, AT, lambda crashes: crashes * HOUR)

@@ -181,7 +181,7 @@ def test_states_are_given_by_id(store: Store) -> None:
 
 
 def test_a_cap_counts_messages_about_incidents(store: Store) -> None:
-    """What a channel was given lately is told by when it was written, whether it was sent or not."""
+    """What a channel was given lately counts by when it was written, whether it was sent or not."""
     with store.writing() as tx:
         told = {"subject": MessageSubject.INCIDENTS}
         others = [_message("test"), _message("mail", "mail", **told), _message("old", at=AT - HOUR, **told)]

@@ -97,7 +97,7 @@ def test_the_first_look_at_columns_is_accepted(store: Store) -> None:
 
 
 def test_a_look_at_columns_after_a_pass_is_accepted(store: Store) -> None:
-    """A table that was made anew is looked at as for the first time; that look, the newest, is the accepted one."""
+    """A table that was made again is looked at as for the first time; that look, the newest, is the accepted one."""
     measure(store, (AT - 3 * HOUR, Status.PASS), name="schema")
     anew = run(at=AT - 2 * HOUR)
     look = result(anew, "schema", Status.UNKNOWN, reason=UnknownReason.NO_DATA, observed={"columns": {"id": "int64"}})
@@ -272,7 +272,7 @@ def test_a_span_is_shown_whole(store: Store) -> None:
 def test_what_fails_and_may_open_an_incident_is_marked(
     store: Store, outcomes: str, answer: Resolution | None, marked: list[bool]
 ) -> None:
-    """Until a pass, unless an answered incident has it, or so many fail that nobody opens incidents (a backfill)."""
+    """Until a pass, unless an answered incident has it, or so many fail without incidents (a backfill)."""
     days = [AT - number * 24 * HOUR for number in range(len(outcomes), 0, -1)]
     measure(
         store, *((day, Status.PASS if one == "P" else Status.FAIL) for day, one in zip(days, outcomes, strict=True))

@@ -1,4 +1,4 @@
-"""Time in which nobody was looking."""
+"""Unobserved time."""
 
 from datetime import timedelta
 

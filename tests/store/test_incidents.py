@@ -144,7 +144,7 @@ def test_the_database_itself_keeps_open_incidents_unique(store: Store) -> None:
 
 
 def test_a_change_based_on_an_old_look_is_refused(store: Store) -> None:
-    """Whoever changes an incident that somebody else changed meanwhile is told, and nothing is lost."""
+    """A change of an incident that was changed meanwhile is refused, and nothing is lost."""
     seen = _open(store)
     _append(store, seen, Assigned("mia"))
     with pytest.raises(StoreConflict, match="changed concurrently"):
@@ -331,7 +331,7 @@ def test_a_lost_or_unreadable_event_is_found(store: Store) -> None:
 
 
 def test_events_without_an_incident_are_found(file: Path) -> None:
-    """Events whose incident was removed by somebody who switched foreign keys off are named."""
+    """Events whose incident was removed with foreign keys off are named."""
     with open_store(f"sqlite:///{file}") as store:
         incident = _open(store)
         with closing(sqlite3.connect(file)) as stranger, stranger:

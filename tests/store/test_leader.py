@@ -59,7 +59,7 @@ def _cut_leaders(postgres_url: str) -> None:
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_who_lost_the_connection_leads_no_more(url: str, postgres_url: str) -> None:
-    """The lock goes with its connection: whoever asks first leads then, and the former leader notices."""
+    """The lock goes with its connection: the first to ask leads then, and the former leader notices."""
     with open_store(url) as one, open_store(url) as two:
         assert one.try_lead()
         assert not two.try_lead()

@@ -86,7 +86,7 @@ def test_a_stored_answer_is_given_again(ledger: StoredLedger) -> None:
 
 
 def test_a_retry_without_an_answer_is_charged_again(ledger: StoredLedger) -> None:
-    """Nobody knows whether the first one looked at the data; of two answers the first that is stored is given."""
+    """Whether the first one read the data is unknown; of two answers the first that is stored is given."""
     first, second = (granted(ledger, charge(10)) for _ in range(2))
     assert spent(ledger) == 20
     assert ledger.store_answer(second, {"count": 2}, **ANN) == {"count": 2}
@@ -260,7 +260,7 @@ def test_a_restored_backup_is_noticed_and_charged_for(file: Path, tmp_path: Path
 
 
 def test_a_backup_that_lacks_unused_charges_only_is_no_matter(file: Path, tmp_path: Path) -> None:
-    """What is not under the anchor was never granted: to lose it costs nobody's privacy."""
+    """What is not under the anchor was never granted: to lose it costs no privacy."""
     url, kept = f"sqlite:///{file}", tmp_path / "kept"
     with open_store(url) as store:
         ledger = StoredLedger(store, anchor_file(url))
@@ -294,7 +294,7 @@ def test_a_ledger_that_went_on_apart_is_noticed(ledger: StoredLedger, tmp_path: 
 
 
 def test_a_lost_anchor_is_noticed(ledger: StoredLedger, tmp_path: Path) -> None:
-    """Without its anchor a ledger may be any old one: nothing is granted before somebody says why."""
+    """Without its anchor a ledger may be any old one: nothing is granted before a person states a reason."""
     granted(ledger, charge(10))
     (tmp_path / "anchor").unlink()
     with pytest.raises(LedgerBroken, match="anchor of the ledger is missing"):
@@ -326,7 +326,7 @@ def test_a_damaged_anchor_vouches_for_nothing(ledger: StoredLedger, tmp_path: Pa
 
 
 def test_an_anchor_that_cannot_be_written_grants_nothing(ledger: StoredLedger, tmp_path: Path) -> None:
-    """Then the charge stays, and nobody may look at the data for it."""
+    """Then the charge stays, and the data may not be read for it."""
     (tmp_path / "anchor.lock").unlink()
     (tmp_path / "anchor.lock").mkdir()
     with pytest.raises(StoreUnavailable, match="queries are blocked without it"):
@@ -352,7 +352,7 @@ def test_the_anchor_never_goes_back(ledger: StoredLedger, tmp_path: Path, monkey
 
 
 def test_an_anchor_is_not_moved_to_another_entry_of_its_number(tmp_path: Path) -> None:
-    """Two ledgers that share an anchor are told apart: the second one's entry of the same number is refused."""
+    """Two ledgers that share an anchor are distinguished: the second one's entry of the same number is refused."""
     file = AnchorFile(tmp_path / "anchor")
     mine, other = (Anchor(LedgerHead(2, bytes([letter]) * 32)) for letter in (1, 2))
     assert file.advance(mine)
@@ -418,7 +418,7 @@ def _edit(store: Store, *statements: str) -> None:
 def test_what_was_changed_behind_its_back_is_found(
     ledger: StoredLedger, change: str, where: int | None, problem: str
 ) -> None:
-    """Every field of every entry is under a hash, and what a budget says is added up anew."""
+    """Every field of every entry is under a hash, and what a budget says is added up again."""
     granted(ledger, charge(10, "r1"))
     ledger.store_answer(granted(ledger, charge(20, "r2")), {"count": 3}, **ANN)
     granted(ledger, charge(30, "r3"))
@@ -446,7 +446,7 @@ def test_an_entry_that_was_made_anew_does_not_fit_the_next_one(ledger: StoredLed
 
 
 def test_a_chain_that_was_made_anew_is_found_by_the_anchor(ledger: StoredLedger, tmp_path: Path) -> None:
-    """Who makes every later entry anew as well cannot make the anchor's."""
+    """An attacker who also remakes every later entry cannot make the anchor's."""
     granted(ledger, charge(10))
     _edit(ledger._store, "DELETE FROM ledger_entry WHERE number = 2", "UPDATE privacy_budget SET spent = 0")
     forged = StoredLedger(ledger._store, tmp_path / "forged")
@@ -492,7 +492,7 @@ _STRAY = (
     ],
 )
 def test_the_database_itself_guards_the_ledger(ledger: StoredLedger, change: str) -> None:
-    """By SQL nobody changes or removes a fact, adds one that does not follow, or gives back what is spent."""
+    """SQL cannot change or remove a fact, add one that does not follow, or give back what is spent."""
     granted(ledger, charge(10))
     with pytest.raises(StoreError), ledger._store.writing() as tx:
         tx._connection.execute(text(change))

@@ -68,7 +68,7 @@ _FAULTS = {
     "an anchor that goes back": [
         (_ledger_chain, AnchorFile, "advance", "present.head.number >= anchor.head.number", "False")
     ],
-    "an anchor that nobody asks": [(*_STORED, "_fitting_anchor", "disagreement(tx.ledger, anchor)", "None")],
+    "an anchor that is not read": [(*_STORED, "_fitting_anchor", "disagreement(tx.ledger, anchor)", "None")],
     "an anchor that knows no hash": [
         (
             *(_ledger_audit, _ledger_audit, "disagreement"),

@@ -1,4 +1,4 @@
-"""One daemon on a SQLite store: the second is told who the first one is."""
+"""One daemon on a SQLite store: the error of the second names the first one."""
 
 import fcntl
 import os
@@ -110,7 +110,7 @@ def test_postgresql_needs_no_lock() -> None:
 
 
 def test_a_lock_whose_file_was_deleted_or_replaced_is_reported(file: Path) -> None:
-    """Without its file a second daemon gets in: whoever holds the lock can see that."""
+    """Without its file a second daemon gets in: the holder of the lock can see that."""
     with daemon_lock(f"sqlite:///{file}") as held:
         held.check()
         _lock_file(file).rename(file.with_name("elsewhere"))
@@ -136,7 +136,7 @@ def test_who_has_the_lock_is_told_without_taking_it(file: Path) -> None:
 
 
 def test_a_store_that_was_deleted_or_replaced_is_reported(file: Path) -> None:
-    """SQLite would go on writing to a file that nobody can find any more."""
+    """SQLite would go on writing to an unlinked file."""
     url = f"sqlite:///{file}"
     with open_store(url) as store:
         store.check_place()

@@ -127,7 +127,7 @@ def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str, request:
         assert store.rebuild_check() == []
         with store.writing() as tx:
             notes = tx._connection.scalars(text("SELECT note FROM check_state")).all()
-            assert tx.outbox.waiting(9) == []  # what happened before anybody listened is not told
+            assert tx.outbox.waiting(9) == []  # what happened before there were channels is not notified
         assert notes == ["kept", "kept"]
         with pytest.raises(StoreError), store.writing() as tx:
             tx._connection.execute(text("DELETE FROM incident_event"))

@@ -38,7 +38,7 @@ def _made(file: Path) -> Path:
 
 
 def test_a_missing_store_is_made_for_its_owner_only(tmp_path: Path) -> None:
-    """File and folders that were missing are made, and nobody else may read them; nothing is left beside it."""
+    """File and folders that were missing are made, and no other user may read them; nothing is left beside it."""
     file = tmp_path / "var" / "tablewatch" / "store.db"
     before = os.umask(0)
     try:
@@ -303,7 +303,7 @@ def test_a_locked_store_is_busy(file: Path) -> None:
 
 
 def test_a_writer_in_a_writer_is_busy(url: str) -> None:
-    """One thread that begins to write twice is told instead of waiting for itself for ever."""
+    """One thread that begins to write twice fails instead of waiting for itself for ever."""
     with (
         open_store(url, lock_timeout=QUICK) as store,
         store.writing(),

@@ -1,4 +1,4 @@
-"""What somebody may have to hear of is written with the change itself, decided on once, and told once."""
+"""Transitions are written with the change itself, decided once, and notified once."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -52,7 +52,7 @@ def _changes(tx: WriteTransaction) -> list[Changed]:
 
 
 def test_what_opens_an_incident_is_to_be_heard_of(store: Store) -> None:
-    """Opening an incident writes down, beside it, that somebody may have to hear of it."""
+    """Opening an incident writes its transition, too."""
     with store.writing() as tx:
         incident = _open(tx)
     with store.reading() as tx:
@@ -198,7 +198,7 @@ def _told(incident: Incident, channel: str = "ops", *, reason: str = "first") ->
 
 
 def test_a_channel_was_told_one_thing_last(store: Store) -> None:
-    """Of an incident and a channel only the last thing told is kept; reminders ask for incidents that last."""
+    """Of an incident and a channel only the last notification is kept; reminders ask for incidents that last."""
     with store.writing() as tx:
         lasting, over = _open(tx, "a"), _open(tx, "b")
         _append(tx, over, CLOSED)
@@ -214,7 +214,7 @@ def test_a_channel_was_told_one_thing_last(store: Store) -> None:
 
 
 def test_news_and_what_was_told_leave_with_their_incident(store: Store) -> None:
-    """Retention takes news that nobody ever decided on only together with its incident."""
+    """Retention removes undecided transitions only together with its incident."""
     year = timedelta(days=365)
     with store.writing() as tx:
         incident = _append(tx, _open(tx), CLOSED)

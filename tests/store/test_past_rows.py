@@ -60,7 +60,7 @@ def _without_ids(rows: Sequence[Any]) -> Sequence[Any]:
 @settings(max_examples=examples(25), deadline=None)
 @given(st.lists(_reports(), min_size=1, max_size=6, unique_by=lambda reported: reported.fingerprint))
 def test_what_is_written_fast_is_what_the_ordinary_way_writes(reports: list[ReportedIncident]) -> None:
-    """Every cell of incidents, episodes and events, checksums included; and nobody hears of either."""
+    """Every cell of incidents, episodes and events, checksums included; and neither is notified."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         with open_store(f"sqlite:///{folder}/slow.db") as store, store.writing() as tx:
@@ -100,7 +100,7 @@ def test_text_that_no_database_stores_is_refused(store: Store, place: str, text:
 
 
 def test_past_incidents_on_both_databases(store: Store) -> None:
-    """They are read back as they were told, and numbered after those that are there."""
+    """They are read back as they were written, and numbered after those that are there."""
     with store.writing() as tx:
         tx.incidents.add_histories([History(_reported("import:0").changes(NOW), NOW, ACTOR)])
         numbers = tx.incidents.add_past(

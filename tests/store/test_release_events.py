@@ -55,7 +55,7 @@ def test_facts_are_read_as_they_were_written(written: Store) -> None:
     ],
 )
 def test_no_fact_is_changed_or_removed(written: Store, statement: str) -> None:
-    """The database itself refuses, whoever asks."""
+    """The database itself refuses every client."""
     with pytest.raises(StoreError), written.writing() as tx:
         tx._connection.execute(text(statement))
     with written.reading() as tx:

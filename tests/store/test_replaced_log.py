@@ -50,7 +50,7 @@ def test_a_log_of_another_state_is_found(file: Path) -> None:
 
 
 def test_what_is_missing_is_known_outside_of_the_store(file: Path) -> None:
-    """A store that ends before what was saved of it, or has another history, is told until a person decides."""
+    """A store that ends before what was saved of it, or has another history, is reported until a person decides."""
     url = f"sqlite:///{file}"
     with open_store(url) as store:
         _write(store, "first")

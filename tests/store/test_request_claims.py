@@ -28,7 +28,7 @@ def _spent(ledger: StoredLedger) -> int:
 
 
 def test_a_request_of_a_process_that_was_killed_is_free_again(ledger: StoredLedger, url: str, tmp_path: Path) -> None:
-    """While it lives nobody else gets it, however clocks are set; killed, its charge stays and others are added."""
+    """While it lives no other process gets it, whatever the clocks; killed, its charge stays and others are added."""
     asker = start("asker", url, str(tmp_path / "anchor"))
     assert asker.stdout is not None
     assert asker.stdout.readline() == "granted\n"
@@ -78,7 +78,7 @@ def test_each_request_is_claimed_by_itself(ledger: StoredLedger, url: str) -> No
 
 
 def test_a_released_claim_leaves_nothing_behind(ledger: StoredLedger, tmp_path: Path) -> None:
-    """Neither a file beside the database, nor a lock of one that somebody removed while it was held."""
+    """Neither a file beside the database, nor a lock of one that was removed while it was held."""
     before = sorted(tmp_path.iterdir())
     claim = ledger.claim("r1")
     assert claim is not None

@@ -142,7 +142,7 @@ def test_nothing_of_a_block_that_raises_is_kept(store: Store) -> None:
 
 
 def test_a_failure_that_is_passed_over_is_not_a_commit(store: Store) -> None:
-    """Whoever catches a failed statement inside the block does not get the rest of the block kept."""
+    """Catching a failed statement inside the block does not save the rest of the block."""
 
     def write_carelessly() -> None:
         with store.writing() as tx:

@@ -58,7 +58,7 @@ def test_old_incidents_go_with_their_events(store: Store) -> None:
 
 
 def test_what_was_touched_since_stays(store: Store) -> None:
-    """An old incident that somebody wrote about lately, or that a younger one names as its root, stays."""
+    """An old incident with a recent comment, or that a younger one names as its root, stays."""
     with store.writing() as tx:
         discussed = _resolved(tx, "discussed", days_ago=400)
         tx.incidents.append(discussed, [Commented("again?")], recorded_at=NOW - DAY, actor="mia")
@@ -69,7 +69,7 @@ def test_what_was_touched_since_stays(store: Store) -> None:
 
 
 def test_a_number_is_never_given_twice(store: Store) -> None:
-    """After all incidents are gone, the next one still has a number that nobody has quoted."""
+    """After all incidents are gone, the next one still has an unused number."""
     with store.writing() as tx:
         last = [_resolved(tx, name, days_ago=400) for name in "abc"][-1]
     assert _prune(store) == Pruned(incidents=3)

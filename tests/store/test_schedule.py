@@ -75,7 +75,7 @@ def test_what_waits_longest_is_due_first(store: Store) -> None:
 
 
 def test_a_table_in_hand_waits_too_after_a_minute(store: Store) -> None:
-    """Whoever takes a table and does not come to an end with it is late, as if it had not been taken."""
+    """A claimed table that is not done in time is late, as if it had not been taken."""
     plan(store, "a")
     take(store, "a")
     with store.reading() as tx:
@@ -114,7 +114,7 @@ def test_a_claim_takes_the_slot_and_moves_the_table_on(store: Store) -> None:
 
 
 def test_a_claim_of_what_was_seen_before_changes_nothing(store: Store) -> None:
-    """Who saw the schedule before somebody else moved it takes nothing, and leaves no trace."""
+    """A process that saw the schedule before another one moved it takes nothing, and leaves no trace."""
     plan(store, "a", "b")
     seen = [scheduled("a"), scheduled("b", AT + MINUTE)]
     taken = take(store, "a")
@@ -179,7 +179,7 @@ def test_two_claims_for_one_table_are_refused(store: Store) -> None:
 
 
 def test_leases_come_in_the_order_of_the_claims(store: Store) -> None:
-    """Whoever claims in an order of importance gets the slots in that order."""
+    """Claims in an order of importance get the slots in that order."""
     tables = [f"t{number}" for number in range(300)]
     plan(store, *tables)
     assert [lease.table for lease in take(store, *reversed(tables))] == tables[::-1]
@@ -198,7 +198,7 @@ def test_a_lease_is_renewed_while_it_is_held(store: Store) -> None:
 
 
 def test_a_slot_that_never_had_a_heartbeat_is_taken_over(store: Store) -> None:
-    """Who died before the first heartbeat is found like anybody else."""
+    """A process that died before the first heartbeat is found like any other."""
     plan(store, "a")
     (lost,) = take(store, "a")
     with store.writing() as tx:
@@ -209,7 +209,7 @@ def test_a_slot_that_never_had_a_heartbeat_is_taken_over(store: Store) -> None:
 
 
 def test_the_result_of_a_stale_attempt_is_refused(store: Store) -> None:
-    """After somebody took a slot over, the first holder can neither renew, give back nor finish it."""
+    """After a slot was taken over, the first holder can neither renew, give back nor finish it."""
     plan(store, "a", "b")
     stale, kept = take(store, "a", "b")
     with store.writing() as tx:
@@ -247,7 +247,7 @@ def test_what_is_given_back_may_be_taken_at_once(store: Store) -> None:
 
 
 def test_the_only_daemon_takes_over_what_others_left(store: Store) -> None:
-    """Who knows that nobody else is there need not wait for the leases of the dead, and leaves his own alone."""
+    """A single daemon need not wait for the leases of dead ones, and keeps its own."""
     plan(store, "a", "b", "c")
     take(store, "a", "b", holder="dead")
     take(store, "c", holder="alive")

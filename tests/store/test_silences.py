@@ -1,4 +1,4 @@
-"""Silences always end, and a channel that is gone is not used until somebody says so."""
+"""Silences always end, and a channel that is gone is not used until a user enables it."""
 
 from datetime import datetime, timedelta
 
@@ -53,7 +53,7 @@ def test_a_silence_must_end_and_be_about_something(store: Store) -> None:
 
 
 def test_old_silences_go_with_old_incidents(store: Store) -> None:
-    """Silences are kept as long as incidents: they explain why nobody heard. Their numbers are never given again."""
+    """Silences are kept as long as incidents: they explain missing messages. Their numbers are never reused."""
     with store.writing() as tx:
         last = _silence(tx)
     year = timedelta(days=365)

@@ -134,7 +134,7 @@ class Slots(RuleBasedStateMachine):
 
     @rule(hours=st.integers(0, 5))
     def set_back(self, hours: int) -> None:
-        """Set the clock back: a new epoch, in which tables are planned anew."""
+        """Set the clock back: a new epoch, in which tables are planned again."""
         self.now -= hours * HOUR
         with self.store.writing() as tx:
             epoch = tx.schedule.keep_time(self.now)

@@ -89,7 +89,7 @@ def test_a_configuration_folder_of_the_same_name_is_no_package(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["monitor.py", "monitor/__init__.py"])
 def test_another_monitor_is_named(tmp_path: Path, name: str) -> None:
-    """Where a file of somebody's folder would be imported in the place of ours, both are in the error."""
+    """Where a file of the user's folder would be imported in the place of ours, both are in the error."""
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("", encoding="utf-8")
     done = _python(tmp_path, "-c", "import tablewatch")
@@ -106,7 +106,7 @@ def test_another_package_of_ours_is_named(tmp_path: Path) -> None:
 
 
 def test_a_script_called_tablewatch_keeps_no_command_from_running(tmp_path: Path) -> None:
-    """The command line needs no package `tablewatch`: whoever has a `tablewatch.py` still has the command."""
+    """The command line needs no package `tablewatch`: beside a `tablewatch.py` the command still works."""
     (tmp_path / "tablewatch.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
     done = _python(tmp_path, "-m", "monitor", "--version")
     assert (done.returncode, done.stdout) == (0, f"tablewatch {tw.__version__}\n")

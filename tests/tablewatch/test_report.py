@@ -146,7 +146,7 @@ def test_reports_and_errors_can_be_sent_to_another_process(report: tw.Report) ->
 
 
 def test_the_rows_that_break_a_check_are_read_when_asked() -> None:
-    """At most so many, from the table as it is; where there are none to list, the reason is told."""
+    """At most so many, from the table as it is; where there are none to list, the reason is reported."""
     table = pa.table({"a": [1, None, None]})
     checks = [tw.checks.not_null(columns=["a"]), tw.checks.volume(min=9)]
     report = tw.check(table, checks)

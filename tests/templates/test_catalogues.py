@@ -109,7 +109,7 @@ def calls_of_message(path: Path) -> Iterator[ast.Call]:
 
 
 def test_messages_are_made_under_their_own_name():
-    """Nobody imports `Message` under another name, where no search for texts would find what it says."""
+    """`Message` is imported under no other name, where the search for texts would miss it."""
     renamed = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for package in PACKAGES

@@ -42,7 +42,7 @@ def checks(**given):
 
 
 def test_the_visits_of_one_person_hide_nobody(engine):
-    """Six rows of each person look like k = 6; whoever says whose they are sees a k of 1, and an l of 1."""
+    """Six rows of each person look like k = 6; with the person column k is 1, and an l of 1."""
     with place(engine, t=Rows(TYPES, VISITS)) as here:
         by_rows = [ask(check, here) for check in checks()]
         by_person = [ask(check, here) for check in checks(person="p")]
@@ -187,7 +187,7 @@ ROWS = st.lists(
 @example([(None, "x", "flu"), (None, "x", "cold"), ("a", "x", "flu"), ("a", "y", None)], ())
 @given(ROWS, st.sampled_from([(), ("p",)]))
 def test_every_engine_counts_people_as_counting_by_hand_does(rows, linked):
-    """k, the people below it, their risk, and the least number of values that nobody can be told by."""
+    """k, the people below it, their risk, and the least l."""
     for dialect in ENGINES:
         with place(dialect, t=Rows(TYPES, rows)) as here:
             for apart, given in ((False, {"person": "p"}), (True, {"identifiers": ("p",)})):

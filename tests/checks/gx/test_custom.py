@@ -177,7 +177,7 @@ def test_a_column_that_is_not_there(tables):
 )
 @pytest.mark.parametrize("route", ["sql", "frame"])
 def test_validates_arguments_about_groups(name, kwargs, said, route):
-    """Limits are those of the checks, and told as they tell them."""
+    """Limits are those of the checks, with the same messages."""
     (problem,) = validate([DeclaredExpectation(name, kwargs, route)], CALLER)
     assert problem is None if said is None else said in problem
 
@@ -201,6 +201,6 @@ def test_a_batch_of_another_database_is_misconfigured():
 )
 @pytest.mark.parametrize("route", ["sql", "frame"])
 def test_validates_its_arguments(kwargs, said, route):
-    """Arguments are those of the check, and told as the check tells them, when the expectation is made."""
+    """Arguments are those of the check, with the same messages, when the expectation is made."""
     (problem,) = validate([DeclaredExpectation("expect_table_to_be_fresh", kwargs, route)], CALLER)
     assert problem is None if said is None else said in problem

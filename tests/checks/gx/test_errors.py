@@ -39,7 +39,7 @@ def test_takes_class_names_only(keyed):
 
 
 def test_an_exception_without_traceback_is_still_one():
-    """Something was raised even where no class can be told."""
+    """Something was raised even where the class is unknown."""
     assert raised_classes({"raised_exception": True, "exception_traceback": None}) == ("Exception",)
 
 
@@ -62,5 +62,5 @@ def test_lineage_names_the_bases():
     ],
 )
 def test_reasons(classes, sqlite, expected):
-    """Each kind of failure has its reason; what nobody knows is a bug, never a pass."""
+    """Each kind of failure has its reason; an unknown one is a bug, never a pass."""
     assert reason_of(classes, sqlite=sqlite) is expected

@@ -1,4 +1,4 @@
-"""Suites that nobody would write: each is translated, noted or refused, and never more than that."""
+"""Hostile suites: each is translated, noted or refused, and never more than that."""
 
 import json
 from typing import Any

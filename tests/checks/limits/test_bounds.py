@@ -98,7 +98,7 @@ def test_unanswered_alarms():
 
 
 def test_alarms_that_nobody_answers_do_not_draw_the_limit_nearer():
-    """After a year alarms that nobody answered are as frequent as promised; left out, they would be twice that."""
+    """After a year unanswered alarms are as frequent as promised; left out, they would be twice that."""
     assert 0.7 < _chance_after_a_year(is_shown=True) < 1.4
     assert _chance_after_a_year(is_shown=False) > 2
 

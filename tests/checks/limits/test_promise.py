@@ -80,7 +80,7 @@ def test_two_bad_weeks_out_of_four_do_not_move_a_baseline():
     bad = [look._replace(value=600.0) if 92 <= day < 106 else look for day, look in enumerate(looks)]
     usual = learned(looks, 1000).usual
     assert learned(without, 1000).usual == pytest.approx(usual, rel=0.05)
-    # nobody noticed them: the median of eight weeks stays, that of four does not
+    # unnoticed: the median of eight weeks stays, that of four does not
     assert learned(bad, 1000, rule=LimitRule(per_day=1 / 90, weeks=8)).usual == pytest.approx(usual, rel=0.05)
 
 
@@ -135,7 +135,7 @@ def test_the_history_that_is_needed_is_a_length_of_time(every, looks, weeks):
 
 
 def test_nothing_at_all_is_said_without_a_length():
-    """Without a second look nobody knows how long more looks would take."""
+    """Without a second run it is unknown how long more runs would take."""
     assert learn_limit([], TimedValue(START, 1.0), rule=RULE, zone=ZONE).length is None
 
 
@@ -185,7 +185,7 @@ def test_every_look_has_a_residual():
 
 
 def test_a_run_of_unanswered_looks_is_one_residual():
-    """Looks in an alarm that nobody answered are in no median, and each run of them is as far as its farthest."""
+    """Runs in an unanswered alarm are in no median, and each run of them is as far as its farthest."""
     looks = daily(noise(80))
     bad = {70: 2000.0, 71: 3000.0, 75: 500.0}
     marked = [look._replace(value=bad[day], unanswered=True) if day in bad else look for day, look in enumerate(looks)]

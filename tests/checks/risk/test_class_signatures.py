@@ -22,7 +22,7 @@ def _signed(rows, key=KEY):
 
 
 def test_a_signature_is_always_the_same():
-    """The way they are made is fixed: whoever changes it names another scheme, and all is counted anew."""
+    """The way they are made is fixed: a change needs another scheme, and all is counted again."""
     assert SCHEME == "blake2b-128, siphash-2-4-128"
     [signature] = _signed([(None, 1, "東京")])
     assert signature == (0x013ADCD16AC55FC5, 0x3FDE8FD20EA10970)
@@ -75,7 +75,7 @@ def test_values_are_not_mixed_up():
 
 
 def test_another_key_gives_other_signatures():
-    """Without the key nobody can try values until one fits."""
+    """Without the key values cannot be guessed."""
     assert _signed([(1, 2)]) != _signed([(1, 2)], key=b"l" * 32)
 
 

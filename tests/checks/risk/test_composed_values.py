@@ -73,7 +73,7 @@ def test_releases_without_the_column_do_not_count() -> None:
 
 @given(releases=st.lists(rows_of_persons, min_size=1, max_size=3))
 def test_joined_classes_are_those_of_persons_in_all_releases(releases: Sequence[Rows]) -> None:
-    """Two rows are in one joined class where their persons are in the same classes of all releases."""
+    """Two rows are in one joined class where their people are in the same classes of all releases."""
     signed = [_signed(rows) for rows in releases]
     places, numbers = joined_classes_signed([(one.people, one.classes) for one in signed])
     of = [{person: group for person, group, _ in rows} for rows in releases]

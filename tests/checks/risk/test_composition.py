@@ -53,7 +53,7 @@ def test_a_person_with_several_rows_counts_with_the_smallest_group():
 
 
 def test_nobody_in_both():
-    """Where nobody is in both releases there is nothing to intersect."""
+    """Where no person is in both releases there is nothing to intersect."""
     found = intersect(pd.Series(["a"], index=[1]), pd.Series(["a"], index=[2]), 2)
     assert (found.persons, found.exposed, found.smallest, found.histogram) == (0, 0, None, ())
     assert intersect([], [], 2).persons == 0
@@ -74,7 +74,7 @@ def test_the_groups_are_those_of_both_columns_together(rows, k):
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
 def test_an_intersection_is_never_larger_than_either_class(rows):
-    """Two releases together never hide anybody better than one of them."""
+    """Two releases together never hide a person better than one of them."""
     before = np.array([row[0] for row in rows])
     alone = np.array([(before == one).sum() for one in before])
     assert (intersect(before, [row[1] for row in rows], 2).groups <= alone).all()

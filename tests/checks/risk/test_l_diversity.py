@@ -55,7 +55,7 @@ def test_c_is_the_decimal_that_was_written():
 
 
 def test_null_is_no_value_unless_it_is_declared_as_one():
-    """A person of whom nothing is known hides no other; declared as a value, all NULL are alike."""
+    """A person without known values hides no other; declared as a value, all NULL are alike."""
     table = pd.DataFrame({"q": [None, None, 1, 1], "s": ["x", None, None, None]})
     found = l_diversity(table, ["q"], "s", l=2)
     declared = l_diversity(table, ["q"], "s", l=2, missing_is_a_value=True)
@@ -72,7 +72,7 @@ def test_several_columns_each_on_its_own():
 
 
 def test_an_empty_frame_has_no_figures():
-    """Nothing is known of nobody; the index does not matter."""
+    """An empty table has no l; the index does not matter."""
     table = frame("ab")
     found = l_diversity(table[:0], ["q"], "s", c=1, l=2)
     assert (found.rows, found.classes, found.l_distinct, found.l_entropy, found.l_recursive) == (0, 0, None, None, None)

@@ -96,7 +96,7 @@ KNOWN = pd.DataFrame({
 
 
 def known(**parameters):
-    """Ask who of those about whom something is known is found among the subscribers."""
+    """Return the linkage of known people with the subscribers."""
     days = {"rated": 3 * DAY}
     given_too = parameters.pop("tolerance", {})
     return linkage(
@@ -110,7 +110,7 @@ def known(**parameters):
 
 
 def test_ratings():
-    """A few ratings known to within days single a person out: ann; nobody fits bob; cid may be one of two.
+    """A few ratings known to within days single a person out: ann; no person fits bob; cid may be one of two.
 
     Ann's only match is not hers alone: what is known of cid fits the same person.
     """
@@ -118,7 +118,7 @@ def test_ratings():
 
 
 def test_some_of_what_is_known_may_be_wrong():
-    """With `at_least`, so many of the known ratings are enough; whoever is known by fewer is not found."""
+    """With `at_least`, so many of the known ratings are enough; a person known by fewer is not found."""
     assert known(at_least=1).candidates == {0: 1, 2: 3}
     assert known(at_least=2) == Linkage(rows=4, uniquely_matched_both_ways=1, candidates={0: 3, 1: 1})
     assert known(tolerance={"stars": 1}).candidates == {0: 1, 1: 2, 2: 1}
@@ -142,7 +142,7 @@ def test_frames_are_not_changed_and_their_index_does_not_matter():
 
 
 def test_nothing_to_link():
-    """Without rows there is no share; an auxiliary table without rows links nobody."""
+    """Without rows there is no share; an auxiliary table without rows links no person."""
     empty = RATINGS[:0]
     assert linkage(empty, KNOWN, on=["film"]) == Linkage(0, 0, {}, not_compared=("film",))
     assert linkage(empty, KNOWN, on=["film"]).fraction is None
@@ -229,7 +229,7 @@ def test_records_agree_with_comparing_all(own, other, reach):
 
 @given(ROWS, ROWS, st.sampled_from([0, 1, 5]), st.sampled_from([None, 1, 2]))
 def test_persons_agree_with_comparing_all(own, other, reach, at_least):
-    """Who fits whom is what comparing every known row with every row of every person finds."""
+    """Matches are what comparing every known row with every row of every person finds."""
     facts = {who: {(a, x) for a, x, w in other if w == who and None not in (a, x)} for _, _, who in other}
     people = {who: [(a, x) for a, x, w in own if w == who and None not in (a, x)] for _, _, who in own}
     fits = {

@@ -102,7 +102,7 @@ def _near(errors, spread):
 
 
 def _draw_again(draw, model, *, fraction, expected):
-    """Return the errors of log U and of P, over populations drawn anew; `expected` is what they may be."""
+    """Return the errors of log U and of P, over populations drawn again; `expected` is what they may be."""
     of_uniques, of_p = [], []
     for _ in range(DRAWS):
         population, sampled = draw()

@@ -74,7 +74,7 @@ def test_empty_sides():
 
 
 def test_what_does_not_fit_is_refused():
-    """No quasi-identifier, a column that is not there, columns of two kinds, and a k that hides nobody."""
+    """No quasi-identifier, a column that is not there, columns of two kinds, and a k of 1."""
     table = POPULATION.assign(number=1)
     with pytest.raises(ValueError, match="at least one shared column"):
         delta_presence(table, table, [])

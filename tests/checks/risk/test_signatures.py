@@ -91,7 +91,7 @@ def test_what_differs_is_told_apart():
 
 
 def test_another_key_or_purpose_gives_other_signatures():
-    """Without the key nobody can try values until one fits, and signatures of classes are none of persons."""
+    """Without the key values cannot be guessed, and signatures of classes are none of people."""
     given = {Signer(key, purpose).signature((1,)) for key in (KEY, b"l" * 32) for purpose in ("class", "person")}
     assert len(given) == 4
 
@@ -115,6 +115,6 @@ def test_a_value_without_a_canonical_form_is_refused_by_its_kind():
 
 @pytest.mark.parametrize("key", [b"", b"short", b"x" * 65])
 def test_a_key_that_is_too_short_or_long_is_refused(key):
-    """Sixteen bytes at least, so that nobody tries all keys; 64 at most."""
+    """Sixteen bytes at least, so that keys cannot be guessed; 64 at most."""
     with pytest.raises(ValueError, match="expected 16 to 64"):
         Signer(key)

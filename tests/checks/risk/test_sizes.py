@@ -34,7 +34,7 @@ def test_the_index_of_a_frame_does_not_matter():
 
 
 def test_no_quasi_identifier_makes_one_class_and_no_row_makes_none():
-    """Whoever knows nothing cannot tell rows apart; an empty table has no k."""
+    """Without quasi-identifiers rows are not distinguished; an empty table has no k."""
     table = pd.DataFrame({"a": [1, 2, 3]})
     assert _pairs(class_sizes(table, [])) == [(3, 1)]
     empty = class_sizes(table[:0], ["a"])

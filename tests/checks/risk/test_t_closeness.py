@@ -106,7 +106,7 @@ def test_dates_have_an_order():
 
 
 def test_one_value_is_close_and_an_empty_frame_has_no_figure():
-    """Whoever all share a value learns nothing from the class; without a record there is nothing to measure."""
+    """A class of the whole table discloses nothing; without a record there is nothing to measure."""
     table = pd.DataFrame({"q": [1, 2], "s": [7, 7]})
     assert t_closeness(table, ["q"], "s", distance="ordered").t == 0
     empty = t_closeness(table[:0], ["q"], "s", t=0.1)

@@ -1,4 +1,4 @@
-"""A store with what happens in it, and what is told."""
+"""A store with incidents, and its notifications."""
 
 from datetime import timedelta
 
@@ -35,7 +35,7 @@ def made_opened(table, when, severity=Severity.ERROR, kind=Kind.QUALITY, check="
 
 
 class Desk:
-    """A store with what happens in it, and what is told."""
+    """A store with incidents, and its notifications."""
 
     def __init__(self, made, store):
         self.project, self.store = made, store

@@ -21,7 +21,7 @@ class Crash(BaseException):
 
 
 class NotificationMachine(RuleBasedStateMachine):
-    """A store of which somebody is notified on the way; what happens in it is up to those who inherit."""
+    """A store with notifications; what happens in it is up to subclasses."""
 
     alerts: str
 
@@ -37,7 +37,7 @@ class NotificationMachine(RuleBasedStateMachine):
         self.made = 0
 
     def teardown(self):
-        """Let everything calm down, look whether everybody knows the truth, and clean up."""
+        """Let everything calm down, check that every channel knows the state, and clean up."""
         if not hasattr(self, "store"):
             return
         try:
@@ -48,7 +48,7 @@ class NotificationMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def calm_down(self):
-        """Let everybody who is silent speak again: three days pass, and everything arrives."""
+        """End all snoozes and silences: three days pass, and everything arrives."""
         end = self.now + timedelta(days=3)
         while self.now < end:
             notify(self.project, self.store, self.now)

@@ -69,7 +69,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def drip(self, text: bytes, *, every: float) -> None:
-        """Send an answer byte by byte, until resolved or nobody listens any more."""
+        """Send an answer byte by byte, until resolved or the client is gone."""
         for byte in text:
             if self.server.receiver.over.wait(every):
                 return

@@ -73,7 +73,7 @@ def test_retry_after_is_read_in_seconds_and_as_a_date() -> None:
 
 
 def test_retry_after_is_between_nothing_and_a_day() -> None:
-    """A date in the past asks for nothing, and nobody may ask for more than a day, in either form."""
+    """A date in the past asks for nothing, and no server may ask for more than a day, in either form."""
     assert read_retry_after("Mon, 16 Nov 2026 07:00:00 GMT", NOW) == timedelta(0)
     assert read_retry_after("Mon, 16 Nov 2099 07:00:00 GMT", NOW) == LONGEST_WAIT
     assert read_retry_after("86401", NOW) == LONGEST_WAIT

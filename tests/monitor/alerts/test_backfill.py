@@ -1,4 +1,4 @@
-"""A channel is told of what lasts although its route came later, or it was not used for a while."""
+"""A channel is notified of what lasts although its route came later, or it was not used for a while."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def settled(desk):
 
 
 def test_a_channel_that_is_used_again_hears_what_lasts(desk_of):
-    """After `alert enable` a channel is told at once, and once, of what lasts; of what is over it is not."""
+    """After `alert enable` a channel is notified at once, and once, of what lasts; of what is over it is not."""
     desk = desk_of(BOTH)
     desk.gone("desk")
     desk.open("orders"), desk.end(desk.open("stray"), at(2))
@@ -79,7 +79,7 @@ def test_what_was_settled_while_a_channel_was_not_used_is_told_afterwards(desk_o
 
 
 def test_a_route_that_comes_later_tells_what_lasts_once(desk_of):
-    """Nobody heard of it; with a route, its channel is told of what lasts, once, and of its end."""
+    """It was not notified; with a route, its channel is notified of what lasts, once, and of its end."""
     desk = desk_of("")
     lasts = desk.open("stray")
     desk.end(desk.open("stray", check="over"), at(0.5))
@@ -95,7 +95,7 @@ def test_a_route_that_comes_later_tells_what_lasts_once(desk_of):
 
 
 def test_a_channel_that_is_added_is_told_and_the_others_are_not(desk_of):
-    """The channels that know hear nothing again, and the log keeps what they were told."""
+    """The channels that know hear nothing again, and the log keeps their decisions."""
     desk = desk_of()
     desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -150,7 +150,7 @@ def test_a_route_that_comes_at_night_tells_in_the_morning(desk_of):
 
 
 def test_what_is_missed_is_held_back_like_anything_else(desk_of):
-    """A snooze, a silence and a root upstream hold what is told later, too."""
+    """A snooze, a silence and a root upstream hold what is reported later, too."""
     desk = desk_of("  routes: [{match: {kind: disclosure}, to: [desk]}]", domain=("owner: desk}", "owner: mute}"))
     desk.change(desk.open("orders", check="a"), Snoozed(at(8)), when=NOW)
     desk.open("stray"), desk.silence("stray", until=at(9))
@@ -168,7 +168,7 @@ def test_what_is_missed_is_held_back_like_anything_else(desk_of):
 
 
 def test_what_was_imported_stays_silent(desk_of):
-    """Nobody is told of an imported incident that lasts, whatever routes come."""
+    """No channel is notified of an imported incident that lasts, whatever routes come."""
     desk = desk_of("")
     with desk.store.writing() as tx:
         tx.incidents.add_histories([History([opened("old")], NOW, "import")])
@@ -193,7 +193,7 @@ def test_a_storm_of_what_was_missed_is_summed_up(desk_of):
 
 
 def test_what_was_missed_is_found_years_later(desk_of):
-    """Retention keeps the newest decision on what lasts, so that a new channel is told of it."""
+    """Retention keeps the newest decision on what lasts, so that a new channel is notified of it."""
     desk = desk_of()
     desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]

@@ -64,7 +64,7 @@ def test_problems_come_before_ends():
     free=st.integers(1, 12),
 )
 def test_every_incident_is_in_one_message(tables, free):
-    """However little room there is, every incident is told exactly once, and there are not more messages than room."""
+    """However little room there is, every incident is notified once, and there are not more messages than room."""
     items = [item(number, table, severity) for number, (table, severity) in enumerate(tables, start=1)]
     made = batches(items, free)
     assert len(made) <= free

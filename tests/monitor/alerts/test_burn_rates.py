@@ -1,4 +1,4 @@
-"""Error budgets that are spent too fast are told once when that begins, and once when it ends."""
+"""Error budgets that are spent too fast are reported once when that begins, and once when it ends."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -33,7 +33,7 @@ def store(tmp_path):
 
 
 def _told(store):
-    """Return what channels were told of budgets, the oldest first: channel, operation, contract, severity."""
+    """Return what channels were notified of budgets, the oldest first: channel, operation, contract, severity."""
     with store.reading() as tx:
         rows = tx.deliveries.since(NOW - timedelta(days=9), 99, subject=MessageSubject.OPERATIONS)
     names = ("operation", "name", "severity")
@@ -45,7 +45,7 @@ END = ("desk", "budget-calm", "slo:orders", None)
 
 
 def test_it_is_told_at_its_beginning_and_at_its_end_also_after_a_restart(tmp_path, store):
-    """An hour down of ten in thirty days is a rate of 72: told once, whichever daemon looks, until it is over."""
+    """An hour down of ten in thirty days is a rate of 72: reported once, whichever daemon looks, until it is over."""
     made = project(tmp_path, ROUTES, changed=BUDGET)
     desk, alerts = Desk(made, store), BurnAlerts()
     assert alerts.step(made, store, NOW) == 0
@@ -96,7 +96,7 @@ def test_a_higher_severity_is_told_again_and_a_lower_one_is_not(tmp_path, store)
 
 
 def test_while_a_team_is_left_out_nobody_hears_that_it_is_over(tmp_path, store):
-    """What it promises is not known until its files are mended; of what is promised no more, the end is told."""
+    """What it promises is not known until its files are mended; of what is promised no more, the end is reported."""
     made = project(tmp_path, ROUTES, changed=BUDGET)
     Desk(made, store).open(when=NOW)
     alerts = BurnAlerts()
@@ -117,7 +117,7 @@ def test_without_a_route_the_owner_hears_of_it(tmp_path, store):
 
 @pytest.mark.parametrize("hold", ["silence", "quiet hours"])
 def test_silences_and_quiet_hours_delay_it(tmp_path, store, hold):
-    """It is told when they end, if it still is spent too fast."""
+    """It is reported when they end, if it still is spent too fast."""
     alerts = HELD.replace(", let_through: [critical]", "") if hold == "quiet hours" else ROUTES
     made = project(tmp_path, alerts, changed=BUDGET)
     Desk(made, store).open(when=NOW)
@@ -138,7 +138,7 @@ def test_quiet_hours_let_a_severity_through(tmp_path, store):
 
 
 def test_the_cap_of_a_channel_delays_what_is_above_it(tmp_path, store):
-    """Of three budgets one is told in each hour, also by another daemon; so are the ends, and nothing is lost."""
+    """Of three budgets one is reported in each hour, also by another daemon; so are the ends, and nothing is lost."""
     whole = (BUDGET[0], BUDGET[1].replace("tier:gold", "*"))
     made = project(tmp_path, "  error_budgets: true\n  hourly_cap: 1\n  routes: [{to: [desk]}]\n", changed=whole)
     desk, alerts = Desk(made, store), BurnAlerts()
@@ -164,7 +164,7 @@ def test_messages_about_incidents_leave_less_of_the_cap(tmp_path, store):
 
 @pytest.mark.parametrize("wanted", ["true", "false"])
 def test_a_daemon_tells_it_where_that_is_configured(tmp_path, store, wanted):
-    """It looks once a minute; without the key nothing is told."""
+    """It looks once a minute; without the key nothing is reported."""
     made = project(tmp_path, ROUTES.replace("true", wanted), changed=BUDGET)
     Desk(made, store).open(when=NOW, severity=Severity.INFO)
     clock = SimulatedClock(at(0.1))

@@ -19,7 +19,7 @@ OVER_AGAIN = over(episodes=(episode(-9, -8), episode(-2, -1)))
 
 
 def told(reason=NotificationReason.FIRST, *, ago=HOUR, severity=Severity.ERROR, episodes=1):
-    """Make what a channel was told."""
+    """Make the last notification of a channel."""
     return LastNotification(1, "desk", reason, severity, episodes, NOW - ago, "msg_1")
 
 
@@ -30,7 +30,7 @@ def flaps(one):
 
 DAY = timedelta(days=1)
 TABLE = [
-    # what it is, what the channel was told, what is told now
+    # the incident, the last notification, the reason of the next
     ("a new problem", LASTS, None, NotificationReason.FIRST),
     ("a new problem, in its second episode", AGAIN, None, NotificationReason.FIRST),
     ("known", LASTS, told(), NotificationReason.NONE),
@@ -106,14 +106,14 @@ TABLE = [
 
 @pytest.mark.parametrize(("case", "one", "known", "reason"), TABLE, ids=[row[0] for row in TABLE])
 def test_what_there_is_to_tell(case, one, known, reason):
-    """A channel is told what it does not know, once, and nothing of what is over if it was never told of it."""
+    """A channel is notified of what it does not know, once, and not of the end of what it was never notified of."""
     decision = decide_reason(one, known, now=NOW, remind_every=DAY, send_resolved=True)
     assert decision.reason is reason, case
     assert decision.why
 
 
 def test_the_end_is_not_told_if_nobody_wants_it():
-    """Without `send_resolved` the end of a problem is not told, and its next episode is."""
+    """Without `send_resolved` the end of a problem is not reported, and its next episode is."""
     ended = decide_reason(OVER, told(), now=NOW, remind_every=DAY, send_resolved=False)
     assert (ended.reason, "send_resolved" in ended.why) == (NotificationReason.NONE, True)
     assert (
@@ -153,7 +153,7 @@ OWED = [
 
 @pytest.mark.parametrize(("case", "one", "known", "reason", "then"), OWED, ids=[row[0] for row in OWED])
 def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known, reason, then):
-    """What was kept back is told once, in one message that says that resolved; nothing else follows."""
+    """What was kept back is reported once, in one message that says that resolved; nothing else follows."""
     decision = decide_reason(one, known, now=NOW, remind_every=DAY, send_resolved=True, even_if_resolved=True)
     assert decision.reason is reason, case
     if then is None:
@@ -179,5 +179,5 @@ def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known,
     ],
 )
 def test_what_was_given_up_was_not_heard(last, one, reason):
-    """After a message that was given up, a channel is told what it has not heard, and no end of what it never heard."""
+    """After a message that was given up, a channel is notified of what it missed, and no end of what it never heard."""
     assert decide_reason(one, last_delivered(last), now=NOW, remind_every=DAY, send_resolved=True).reason is reason

@@ -85,7 +85,7 @@ def test_several_days_without_a_daemon_are_one_digest(desk):
 
 
 def test_digests_of_two_times_that_are_late_are_one(desk_of):
-    """What a late message told for a newer time is not told once more for an older one that only some waited for."""
+    """What a late message reported for a newer time is not repeated for an older one that only some waited for."""
     desk = desk_of("""
   routes:
     - {match: {severity: error}, to: [desk], digest: {at: "08:00"}}
@@ -108,7 +108,7 @@ def test_a_route_before_it_goes_past_the_digest(desk_of):
 
 
 def test_a_pass_that_does_not_look_at_what_lasts_makes_no_digest(desk):
-    """Whoever passes by first leaves it to the pass that knows everything; nothing of it is missed by that."""
+    """The first pass leaves it to the pass that knows everything; nothing of it is missed by that."""
     desk.open("orders", at(1))
     desk.told(EIGHT)
     desk.open("stray", at(30))
@@ -119,7 +119,7 @@ def test_a_pass_that_does_not_look_at_what_lasts_makes_no_digest(desk):
 
 
 def test_a_silence_and_a_digest_that_was_given_up_lose_nothing(desk):
-    """What a silence holds back at eight is told the next day, and so is what did not arrive."""
+    """What a silence holds back at eight is reported the next day, and so is what did not arrive."""
     desk.silence("stray", until=at(25))
     desk.open("orders", at(1))
     desk.open("stray", at(1))

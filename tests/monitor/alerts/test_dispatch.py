@@ -129,7 +129,7 @@ def test_a_crash_between_sending_and_marking_repeats_under_the_same_id(tmp_path:
 
 
 def test_410_disables_the_channel_and_no_other(tmp_path: Path, hook: Receiver) -> None:
-    """What waits for a channel that is gone waits until somebody enables it; others are sent."""
+    """What waits for a channel that is gone waits until a user enables it; others are sent."""
     with listening(answering(410)) as gone:
         project = speaking_to(tmp_path, {"gone": gone.url, "hook": hook.url})
         clock = clock_of(project)
@@ -282,7 +282,7 @@ def test_a_send_that_hangs_is_left_and_keeps_its_channel(tmp_path: Path) -> None
 
 
 def test_a_sender_that_stumbles_is_a_failure_like_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug while sending is told by its class, loses nothing and stops nobody."""
+    """A bug while sending is reported by its class, loses nothing and stops no other delivery."""
 
     def stumbling(*_: object, **__: object) -> Attempt:
         raise KeyError("token=secret")

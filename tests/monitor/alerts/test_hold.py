@@ -34,7 +34,7 @@ def around(config, *others, silences=(), now=NOW, recipients=None):
 
 
 def told(number=1, reason=NotificationReason.FIRST, episodes=1):
-    """Make what the desk was told last."""
+    """Make the last notification of the desk."""
     return LastNotification(number, "desk", reason, Severity.ERROR, episodes, NOW, "msg_1")
 
 
@@ -44,12 +44,12 @@ def silence(number=1, scope=Scope.TABLE, name="orders", hours=2, reason="moving 
 
 
 def test_nothing_holds_back_what_nothing_is_about(config):
-    """An incident of which nobody said anything is told."""
+    """An incident without a silence or a snooze is notified."""
     assert around(config, ROOT, silences=[silence(name="lines")]).hold(ROOT) is None
 
 
 def test_a_snooze_holds_until_it_ends(config):
-    """Nothing is told of a snoozed incident until the snooze ends."""
+    """A snoozed incident is not notified until the snooze ends."""
     snoozed = replace(ROOT, snoozed_until=at(3))
     hold = around(config, snoozed).hold(snoozed)
     assert (hold.by, hold.until) == (HoldReason.SNOOZE, at(3))
@@ -127,7 +127,7 @@ def test_without_mute_downstream_everybody_hears(tmp_path):
 
 
 def test_a_root_that_nobody_hears_of_mutes_nothing(tmp_path):
-    """If no channel hears of the root, the tables downstream are told."""
+    """If no channel is notified of the root, the tables downstream are notified."""
     config = project(
         tmp_path, "  routes: [{match: {table: lines}, to: [crew]}]", owner=("domain: sales", "owner: mute")
     )
@@ -140,7 +140,7 @@ BACK = replace(ROOT, episodes=(episode(-9, -8), episode()))
 @pytest.mark.parametrize(
     ("case", "root", "recipients", "mutes"),
     [
-        ("nobody was told, and no news waits", ROOT, Recipients(), False),
+        ("no notification, and no transition waits", ROOT, Recipients(), False),
         ("its news waits for a channel that it does not go to", ROOT, waiting(ROOT, channels=["crew"]), False),
         ("its news waits for its channel", ROOT, waiting(ROOT, channels=["desk"]), True),
         ("its news waits, but it is snoozed", replace(ROOT, snoozed_until=at(9)), waiting(ROOT), False),
@@ -161,11 +161,11 @@ BACK = replace(ROOT, episodes=(episode(-9, -8), episode()))
         ),
         ("it stopped flapping", BACK, Recipients({1: [told(reason=NotificationReason.FLAPPING)]}), False),
         ("its end was told", over(1, hours=-1), Recipients({1: [told(reason=NotificationReason.RESOLVED)]}), True),
-        ("resolved, and nobody knew of it", over(1, hours=-1), waiting(over(1)), False),
+        ("resolved, and never notified", over(1, hours=-1), waiting(over(1)), False),
     ],
 )
 def test_only_a_root_that_somebody_hears_of_mutes(config, case, root, recipients, mutes):
-    """A table downstream is silent while somebody was told of this episode of its root, or is about to be."""
+    """A table downstream is silent while a channel was notified of this episode of its root, or is about to be."""
     now = around(config, root, LINES, recipients=recipients)
     assert (now.hold(LINES) is not None) == mutes, case
 

@@ -1,4 +1,4 @@
-"""A problem upstream of which nobody hears does not silence the tables that are made of its table."""
+"""A problem upstream that no channel is notified of does not silence the tables that are made of its table."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def pair(desk, when=NOW):
 
 
 def test_a_silenced_root_mutes_nothing_until_it_is_heard(desk_of):
-    """Who hears of the table downstream is told; once the silence ends, the root is told, and nobody twice."""
+    """The table downstream is notified; once the silence ends, the root is, and no channel gets it twice."""
     desk = desk_of(APART)
     pair(desk)
     silence = desk.silence("orders", until=at(9))
@@ -36,7 +36,7 @@ def test_a_silenced_root_mutes_nothing_until_it_is_heard(desk_of):
 
 
 def test_a_snoozed_root_mutes_nothing_unless_it_was_told(desk_of):
-    """A root that somebody was told of before it was snoozed mutes on; one that nobody knows of does not."""
+    """A root that was notified before it was snoozed mutes on; one that never was does not."""
     desk = desk_of(APART)
     root = desk.open("orders")
     desk.change(root, Snoozed(at(9)), when=NOW)
@@ -58,7 +58,7 @@ def test_a_root_under_maintenance_mutes_nothing(desk_of):
 
 
 def test_a_root_that_is_routed_to_nobody_mutes_nothing(desk_of):
-    """When a route leads to the root later, it is told, and what was told downstream is not told again."""
+    """When a route leads to the root later, it is reported, and what was reported downstream is not reported again."""
     desk = desk_of(
         "  routes: [{match: {table: lines}, to: [crew]}]", owner=("domain: sales\n    tier", "owner: mute\n    tier")
     )
@@ -85,7 +85,7 @@ def test_a_root_that_only_a_disabled_channel_hears_mutes_nothing(desk_of):
 
 
 def test_a_root_whose_message_was_given_up_mutes_nothing(desk_of):
-    """While the message may still arrive it mutes; when it was given up, the table downstream is told."""
+    """While the message may still arrive it mutes; when it was given up, the table downstream is reported."""
     desk = desk_of(APART)
     pair(desk)
     notify(desk.project, desk.store, at(1))
@@ -95,7 +95,7 @@ def test_a_root_whose_message_was_given_up_mutes_nothing(desk_of):
 
 
 def test_a_reminder_that_was_given_up_leaves_the_root_heard(desk_of):
-    """Who was told of a problem knows of it, also when a later message about it was lost."""
+    """Who was notified of a problem knows of it, also when a later message about it was lost."""
     desk = desk_of(APART)
     desk.open("orders")
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -106,7 +106,7 @@ def test_a_reminder_that_was_given_up_leaves_the_root_heard(desk_of):
 
 
 def test_an_imported_root_mutes_nothing(desk_of):
-    """Nobody was told of what was imported, so it stands for nothing."""
+    """An imported incident is not notified, so it mutes nothing."""
     desk = desk_of(APART)
     with desk.store.writing() as tx:
         tx.incidents.add_histories([History([opened("old", table="orders")], NOW, "import")])
@@ -116,7 +116,7 @@ def test_an_imported_root_mutes_nothing(desk_of):
 
 @pytest.mark.parametrize(("afterwards", "told"), [("catch-up", []), ("drop", [FIRST])])
 def test_quiet_hours_keep_a_root_that_is_told_afterwards(desk_of, afterwards, told):
-    """A root that is told in the morning mutes at night; one that quiet hours dropped does not, from then on."""
+    """A root that is reported in the morning mutes at night; one that quiet hours dropped does not, from then on."""
     desk = desk_of(NIGHTLY.replace("AFTERWARDS", afterwards))
     pair(desk, NIGHT)
     assert desk.told(NIGHT + 3 * MINUTE) == []
@@ -125,7 +125,7 @@ def test_quiet_hours_keep_a_root_that_is_told_afterwards(desk_of, afterwards, to
 
 
 def test_a_root_that_comes_back_unheard_does_not_mute(desk_of):
-    """What a channel was told of an earlier episode does not stand for a new one."""
+    """A notification of an earlier episode does not stand for a new one."""
     desk = desk_of(APART)
     root = desk.open("orders")
     assert desk.told(at(1)) == [("desk", [1], ["first"])]

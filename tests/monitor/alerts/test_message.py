@@ -17,7 +17,7 @@ from tests.monitor.alerts.made import NOW, at, episode, incident, over, project,
 
 
 def told(made, *items, channel="desk", storm=False, around=(), full_until=None):
-    """Write a message about incidents, each with why it is told."""
+    """Write a message about incidents, each with its reason."""
     batch = Batch(tuple(BatchItem(one, reason, NOW) for one, reason in items), storm)
     hold_rules = HoldRules(made.config, silences=(), around=around, now=NOW, recipients=waiting(*around))
     return MessageComposer(made, NOW).incidents(batch, channel, hold_rules, full_until=full_until)
@@ -48,7 +48,7 @@ def test_a_new_problem_says_what_a_person_must_know(made):
 
 
 def test_an_owner_without_a_name_is_named_by_the_key(tmp_path):
-    """An owner whom the configuration gives no name stands in the message as there."""
+    """An owner without a name in the configuration stands in the message as there."""
     made = project(tmp_path, owners=("desk: {name: The desk, channel: desk}", "desk: {channel: desk}"))
     assert "Owner: desk" in compose(told(made, (incident(), NotificationReason.FIRST))).text
 
@@ -146,7 +146,7 @@ EVIL = "a\r\nBcc: x <!channel> @everyone [x](http://e) <http://e|ok> \x1b[2J"
 
 
 def test_names_stay_text():
-    """A name shows its control characters, calls nobody and links nowhere; figures keep their signs."""
+    """A name shows its control characters, mentions no user and links nowhere; figures keep their signs."""
     said = plain(EVIL)
     assert said.startswith("a\\r\\nBcc: x \N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}!channel>")
     assert not any(bad in said for bad in ("\n", "\x1b", "<!", "@everyone", "](", "<http"))
@@ -196,7 +196,7 @@ def test_lengths_are_capped(made):
 
 
 def test_secrets_of_the_configuration_are_masked(tmp_path):
-    """A secret that somebody wrote into a title is masked in the text, the page and the JSON."""
+    """A secret in a title is masked in the text, the page and the JSON."""
     path = tmp_path / "secret"
     path.write_text("hunter2-hunter2", encoding="utf-8")
     made = project(tmp_path, secret=('"s3cret-key"', f'"${{file:{path}}}"'))

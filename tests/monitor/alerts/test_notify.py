@@ -19,7 +19,7 @@ from tests.monitor.alerts.made import NOW, at
 
 
 def test_a_problem_and_its_end(desk_of):
-    """A problem is told once after group_wait, and its end once."""
+    """A problem is reported once after group_wait, and its end once."""
     desk = desk_of()
     incident = desk.open()
     assert desk.told(NOW + MINUTE) == []
@@ -32,7 +32,7 @@ def test_a_problem_and_its_end(desk_of):
 
 
 def test_what_passes_within_group_wait_is_not_told(desk_of):
-    """What is over before anybody was told is nobody's news, and the log says so."""
+    """What is over before a notification is not notified, and the log says so."""
     desk = desk_of()
     desk.end(desk.open(), NOW + MINUTE)
     assert desk.told(NOW + 2 * MINUTE) == []
@@ -72,7 +72,7 @@ def test_nobody_to_tell_is_a_decision_too(desk_of):
 
 
 def test_reminders_until_somebody_cares(desk_of):
-    """What lasts is told again every day, until somebody takes care of it."""
+    """What lasts is reported again every day, until a user takes care of it."""
     desk = desk_of()
     incident = desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -83,7 +83,7 @@ def test_reminders_until_somebody_cares(desk_of):
 
 
 def test_a_daemon_looks_for_reminders_now_and_then(desk_of):
-    """Without `remind` a pass tells what changed, and reminds nobody."""
+    """Without `remind` a pass tells what changed, and sends no reminder."""
     desk = desk_of()
     desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -94,7 +94,7 @@ def test_a_daemon_looks_for_reminders_now_and_then(desk_of):
 
 
 def test_flapping_is_told_once_and_then_not_until_it_settled(desk_of):
-    """A check that changes its mind a hundred times is told twice, and once more when it has settled."""
+    """A check that changes its mind a hundred times is reported twice, and once more when it has settled."""
     desk = desk_of()
     incident = desk.open()
     heard = desk.told(at(0.1))
@@ -114,7 +114,7 @@ def test_flapping_is_told_once_and_then_not_until_it_settled(desk_of):
 
 
 def test_quiet_hours_lose_nothing(desk_of):
-    """What happened at night is told in the morning, also what was over by then, and the log said why it waited."""
+    """What happened at night is reported in the morning, also what was over by then, and the log said why it waited."""
     desk = desk_of(NIGHTS)
     lasts, passed = desk.open("orders", NIGHT), desk.open("stray", NIGHT)
     desk.open("board", NIGHT, severity=Severity.CRITICAL)
@@ -135,7 +135,7 @@ def test_quiet_hours_lose_nothing(desk_of):
 
 
 def test_quiet_hours_may_drop(desk_of):
-    """With `drop`, what begins at night is never told, while the end of what was told waits for the morning."""
+    """With `drop`, what begins at night is never reported, while the end of what was reported waits for the morning."""
     desk = desk_of(NIGHTS.replace("let_through: [critical]", "afterwards: drop"))
     before = desk.open("stray")
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -149,7 +149,7 @@ def test_quiet_hours_may_drop(desk_of):
 
 
 def test_quiet_hours_drop_only_what_began_in_them(desk_of):
-    """What began before quiet hours that drop is told after them, however late it is decided on."""
+    """What began before quiet hours that drop is reported after them, however late it is decided on."""
     desk = desk_of(NIGHTS.replace("let_through: [critical]", "afterwards: drop"))
     desk.silence("orders", until=NIGHT)
     desk.open("orders", at(9))
@@ -161,7 +161,7 @@ def test_quiet_hours_drop_only_what_began_in_them(desk_of):
 
 
 def test_a_silence_holds_and_ends(desk_of):
-    """What lasts beyond a silence is told when it ends, also when somebody ends it early; its end always passes."""
+    """What lasts beyond a silence is reported when it ends, also when a user ends it early; its end always passes."""
     desk = desk_of()
     known = desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -179,7 +179,7 @@ def test_a_silence_holds_and_ends(desk_of):
 
 
 def test_a_snooze_is_kept_quiet(desk_of):
-    """Nobody hears of a snoozed incident before the snooze ends, and then of what lasts."""
+    """No channel is notified of a snoozed incident before the snooze ends, and then of what lasts."""
     desk = desk_of()
     incident = desk.open()
     desk.change(incident, Snoozed(at(3)), when=NOW)
@@ -188,7 +188,7 @@ def test_a_snooze_is_kept_quiet(desk_of):
 
 
 def test_downstream_tables_wait_for_their_root(desk_of):
-    """Tables made of a broken one are not told; when the root is repaired and they still fail, they are."""
+    """Tables made of a broken one are not reported; when the root is repaired and they still fail, they are."""
     desk = desk_of()
     root, below = desk.open("orders"), desk.open("lines", NOW + MINUTE)
     assert desk.told(NOW + 5 * MINUTE) == [("desk", [1], ["first"])]
@@ -202,7 +202,7 @@ def test_downstream_tables_wait_for_their_root(desk_of):
 
 
 def test_a_storm_is_summed_up_and_loses_nothing(desk_of):
-    """Beyond the cap tables share messages; every incident is told, and no hour has more messages than the cap."""
+    """Beyond the cap tables share messages; every incident is reported, and no hour has more messages than the cap."""
     desk = desk_of(f"{ALL_TO_DESK}\n  hourly_cap: 12")
     for number in range(60):
         desk.open("orders" if number % 2 else "stray", check=f"c{number}", when=NOW)
@@ -218,7 +218,7 @@ def test_a_storm_is_summed_up_and_loses_nothing(desk_of):
 
 
 def test_at_the_cap_the_log_says_so(desk_of):
-    """What the cap holds back is in the log, and told as soon as there is room, even if resolved by then."""
+    """What the cap holds back is in the log, and reported as soon as there is room, even if resolved by then."""
     desk = desk_of(f"{ALL_TO_DESK}\n  hourly_cap: 1")
     desk.open("stray")
     assert desk.told(at(0.1)) == [("desk", [1], ["first"])]
@@ -231,7 +231,7 @@ def test_at_the_cap_the_log_says_so(desk_of):
 
 
 def test_nothing_overtakes_what_is_not_delivered(desk_of):
-    """The end of a problem waits until the problem was delivered; if that was given up, nothing is told of the end."""
+    """The end of a problem waits until the problem was delivered; if that was given up, so is the end."""
     desk = desk_of()
     incident = desk.open()
     assert desk.told(at(1), arrives=False) is None
@@ -243,7 +243,7 @@ def test_nothing_overtakes_what_is_not_delivered(desk_of):
 
 
 def test_what_was_given_up_was_never_heard(desk_of):
-    """A dead message taught the channel nothing: what lasts is told anew, what is over is not."""
+    """A message that was given up does not count: what lasts is reported again, what is over is not."""
     desk = desk_of()
     lasts, passed = desk.open("orders"), desk.open("stray")
     notify(desk.project, desk.store, at(1))
@@ -255,7 +255,7 @@ def test_what_was_given_up_was_never_heard(desk_of):
 
 
 def test_what_was_given_up_is_tried_again_with_the_reminder(desk_of):
-    """A problem whose message died is told as new when it still lasts after `remind_every`."""
+    """A problem whose message died is reported as new when it still lasts after `remind_every`."""
     desk = desk_of()
     desk.open()
     notify(desk.project, desk.store, at(1))
@@ -265,7 +265,7 @@ def test_what_was_given_up_is_tried_again_with_the_reminder(desk_of):
 
 
 def test_a_look_at_everything_that_waits(desk_of):
-    """After the clock went back, or the configuration changed, what waits is decided anew at once."""
+    """After the clock went back, or the configuration changed, what waits is decided again at once."""
     desk = desk_of(NIGHTS)
     desk.open(when=NIGHT)
     assert desk.told(NIGHT + 3 * MINUTE) == []
@@ -296,7 +296,7 @@ def test_a_merged_incident_is_closed_where_it_was_told(desk_of):
 
 
 def test_a_route_that_goes_away_leaves_no_problem_open(desk_of):
-    """Who was told of a problem hears of its end, also when routes have changed, and so does whoever is told now."""
+    """A channel that was notified of a problem is notified of its end, also when routes have changed."""
     desk = desk_of()
     incident = desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -326,7 +326,7 @@ def test_a_crash_tells_nothing_twice(desk_of, monkeypatch):
 
 
 def test_a_clock_that_went_back_keeps_nothing_waiting(desk_of):
-    """A change that was recorded in what is now the future is told at once."""
+    """A change that was recorded in what is now the future is reported at once."""
     desk = desk_of()
     desk.open(when=at(10))
     assert desk.told(at(0)) == [("desk", [1], ["first"])]
@@ -365,7 +365,7 @@ def test_what_is_held_back_keeps_the_store_from_others_a_little_at_a_time(desk_o
 
 
 def test_what_somebody_takes_care_of_is_looked_at_without_the_lock(desk_of, monkeypatch):
-    """Nobody is reminded of it, so nothing is written, however often it is looked at."""
+    """No reminder is due, so nothing is written, however often it is looked at."""
     desk = desk_of()
     incident = desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
@@ -416,7 +416,7 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
 
 
 def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_others(desk_of, monkeypatch):
-    """It is put off alone, with the reason in the log, and told when it can be."""
+    """It is put off alone, with the reason in the log, and reported when it can be."""
     desk = desk_of()
     for number in range(5):
         desk.open(f"t{number}")
@@ -437,7 +437,7 @@ def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_other
 
 
 def test_what_is_owed_stays_owed_though_we_stumble(desk_of, monkeypatch):
-    """What quiet hours kept back is told afterwards, even if resolved and the first try to tell it failed."""
+    """What quiet hours kept back is reported afterwards, even if resolved and the first delivery failed."""
     desk = desk_of(NIGHTS)
     incident = desk.open(when=NIGHT)
     assert desk.told(NIGHT + HOUR) == []

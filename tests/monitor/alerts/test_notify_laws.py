@@ -36,7 +36,7 @@ TELLING = ("first", "reopened")
 
 
 class Speaking(NotificationMachine):
-    """Any history of incidents, told on the way."""
+    """Any history of incidents, reported on the way."""
 
     alerts = ALERTS
     many = 0
@@ -90,7 +90,7 @@ class Speaking(NotificationMachine):
 
     @rule(number=incidents, what=st.sampled_from(["ack", "snooze"]), hours=st.integers(1, 30))
     def care(self, number, what, hours):
-        """Somebody takes care of it, or wants to hear nothing of it."""
+        """A user acknowledges or snoozes it."""
         if self.state(number).state is State.RESOLVED:
             return
         later = self.now + timedelta(hours=hours)
@@ -113,7 +113,7 @@ class Speaking(NotificationMachine):
         hours=st.integers(1, 9),
     )
     def silence(self, scope, hours):
-        """Somebody wants silence."""
+        """A user silences alerts."""
         with self.store.writing() as tx:
             tx.silences.add(
                 scope=scope[0],
@@ -136,13 +136,13 @@ class Speaking(NotificationMachine):
 
     @rule(to=st.sampled_from(["desk", "audit", "owners"]))
     def reroute(self, to):
-        """Somebody leads all to one channel, or to the owners."""
+        """A user routes all to one channel, or to the owners."""
         self.desk.route("  hourly_cap: 3" + ("" if to == "owners" else f"\n  routes: [{{to: [{to}]}}]"))
         self.project = self.desk.project
 
     @rule()
     def route_as_before(self):
-        """Somebody takes that back."""
+        """A user takes that back."""
         self.desk.route(ALERTS)
         self.project = self.desk.project
 
@@ -164,7 +164,7 @@ class Speaking(NotificationMachine):
     @precondition(lambda self: hasattr(self, "store"))
     @invariant()
     def no_end_without_a_problem(self):
-        """No channel hears the end of what it was not told, and no beginning twice."""
+        """No channel gets the end of what it was not notified of, and no beginning twice."""
         found = self.heard()
         for (channel, number), story in found.items():
             knows = False
@@ -186,7 +186,7 @@ class Speaking(NotificationMachine):
             assert all(sum(time - hour < other <= time for other in times) <= 3 for time in times)
 
     def calm_down(self):
-        """Let everybody speak who was gone or flaps, for three days."""
+        """End outages and flapping, for three days."""
         self.route_as_before()
         self.enable("desk"), self.enable("audit")
         with self.store.reading() as tx:
@@ -196,7 +196,7 @@ class Speaking(NotificationMachine):
         super().calm_down()
 
     def everything_is_settled(self):
-        """Every change ends with a recorded decision, and no message is left; what was kept back was told."""
+        """Every change ends with a recorded decision, and no message is left; what was kept back was reported."""
         with self.store.reading() as tx:
             assert tx.outbox.waiting(10) == [] or all(
                 self.is_muted(waiting_transition) for waiting_transition in tx.outbox.waiting(99)

@@ -1,4 +1,4 @@
-"""Whoever is on call by a calendar gets the message: recurring shifts, moved ones, zones, holes and broken files."""
+"""The person on call by a calendar gets the message: recurring shifts, moved ones, zones, holes and broken files."""
 
 import os
 import sys
@@ -114,7 +114,7 @@ def test_other_channels_are_no_rota(made):
     st.integers(0, 500 * 24),
 )
 def test_shifts_recur_as_dateutil_says(tmp_path_factory, rule, hours):
-    """Over changes of the clocks too: somebody is on call if, by dateutil, a shift began in the 12 hours before."""
+    """Over changes of the clocks too: a person is on call if, by dateutil, a shift began in the 12 hours before."""
     folder = tmp_path_factory.getbasetemp() / "rules"
     folder.mkdir(exist_ok=True)
     lines = "UID:1\nDTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT12H\nSUMMARY:Sato\n"
@@ -470,7 +470,7 @@ def test_operators_hear_once_when_it_is_not_known_and_when_it_is_again(made):
 
 
 def test_operators_hear_that_an_event_is_left_out(made):
-    """The shift may be of somebody else by an event that cannot be read."""
+    """The shift may be of another person by an event that cannot be read."""
     file = made.loaded.path.parent / "duty.ics"
     event = "BEGIN:VEVENT\nUID:2\nSUMMARY:mori@example.org\nDTSTART:20260105T090000Z\nRRULE:FREQ=OFTEN\nEND:VEVENT\n"
     with made.open_store() as store:

@@ -42,7 +42,7 @@ def test_room(given_before, cap, free, wait):
     steps=st.lists(st.tuples(st.floats(0, 90), st.integers(0, 60)), max_size=60),
 )
 def test_no_hour_has_more_than_its_cap(cap, steps):
-    """Whatever wants to be told and when, no hour has more messages than the cap, and there is room again in time."""
+    """Whatever is due and when, no hour has more messages than the cap, and there is room again in time."""
     now, written = NOW, []
     for pause, wanted in steps:
         now += timedelta(minutes=pause)
@@ -57,7 +57,7 @@ def test_no_hour_has_more_than_its_cap(cap, steps):
 
 @given(cap=st.integers(12, 100))
 def test_in_a_storm_a_channel_hears_every_ten_minutes(cap):
-    """When everything wants to be told at once, and more all the time, nothing waits longer than ten minutes."""
+    """When everything is due at once, and more all the time, nothing waits longer than ten minutes."""
     now, written = NOW, []
     for _ in range(40):
         found = rate_limit(written, cap, now)

@@ -134,7 +134,7 @@ def test_a_dropped_alert_stays_dropped(desk_of):
 
 
 def test_another_episode_that_waits_is_sent_too(desk_of):
-    """A channel that was told that a problem is over hears that it came back, and is closed."""
+    """A channel that was notified that a problem is over hears that it came back, and is closed."""
     desk = desk_with_board(desk_of, NIGHTS)
     incident = desk.open("board", at(1))
     assert desk.told(at(1.1)) == [("desk", [1], ["first"])]

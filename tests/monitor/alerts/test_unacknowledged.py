@@ -140,7 +140,7 @@ def test_each_episode_has_its_own_wait(desk_of, send_resolved):
 
 
 def test_a_snooze_holds_the_next_back_too(desk_of):
-    """Nobody wants to hear of it until then; then it is told what was due meanwhile."""
+    """It is silenced until then; then what was due meanwhile is notified."""
     desk = desk_of(NEXT)
     incident = desk.open()
     desk.told(at(0.1))

@@ -1,4 +1,4 @@
-"""Warnings are told once when they begin and once when they end, whatever dies when and whatever holds them back."""
+"""Warnings are notified once when they begin and once when they end, whatever fails or holds them back."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -27,7 +27,7 @@ TABLES = ("orders", "stray", "t1", "t2", "t3", "t4")
 
 
 class Warned(NotificationMachine):
-    """Any history of warnings, with incidents beside them, told on the way."""
+    """Any history of warnings, with incidents beside them, reported on the way."""
 
     alerts = ALERTS
 
@@ -54,7 +54,7 @@ class Warned(NotificationMachine):
 
     @rule(hours=st.integers(1, 9))
     def silence(self, hours):
-        """Somebody wants silence."""
+        """A user silences alerts."""
         self.desk.silence("orders", until=max(self.now, NOW) + timedelta(hours=hours))
 
     def keys_in(self, payload):
@@ -80,7 +80,7 @@ class Warned(NotificationMachine):
             assert story == sorted(story), (key, story)
 
     def everybody_knows_the_truth(self):
-        """Whoever heard of the beginning hears of the end; nobody who should know of what lasts does not."""
+        """A channel that was notified of the beginning is notified of the end; none misses what lasts."""
         with self.store.reading() as tx:
             spells = tx.warnings.get_many(range(1, self.made + 1))
             assert tx.outbox.waiting(99) == []

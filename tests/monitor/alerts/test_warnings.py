@@ -1,4 +1,4 @@
-"""Warnings that open no incident: told once when they begin and once when they end, to the routes that are for them."""
+"""Warnings that open no incident: notified once when they begin and once when they end, to their routes."""
 
 import json
 from dataclasses import replace
@@ -70,7 +70,7 @@ def _messages(desk):
 
 
 def test_a_warning_is_told_once_when_it_begins_and_once_when_it_ends(desk_of):
-    """To all routes that are for it, and to nobody else; nobody is reminded of it."""
+    """To all routes that are for it, and to no other; no reminder is sent."""
     desk = desk_of(ROUTES)
     spell = _begin(desk)
     first = [("first", "orders")]
@@ -150,7 +150,7 @@ def test_a_digest_has_warnings_once(desk_of):
 
 
 def test_silences_quiet_hours_and_open_incidents_upstream_hold_warnings_back(desk_of):
-    """What is over by the end of a silence is never told, what quiet hours kept back is told afterwards."""
+    """What is over by the end of a silence is never reported, what quiet hours kept back is reported afterwards."""
     desk = desk_of("""
   routes: [{match: {outcome: warn}, to: [desk], quiet_hours: nights}, {to: [audit]}]
   quiet_hours: {nights: {start: "22:00", end: "07:00"}}
@@ -195,7 +195,7 @@ def test_a_beginning_that_was_given_up_makes_its_end_silent(desk_of):
 
 
 def test_a_warning_keeps_its_transitions_until_it_is_over_and_old(desk_of):
-    """They say who was told: without them its end would be told to nobody."""
+    """They name the notified channels: without them its end would not be notified."""
     desk = desk_of(ROUTES)
     spell = _begin(desk)
     _told(desk, at(1))
@@ -204,7 +204,7 @@ def test_a_warning_keeps_its_transitions_until_it_is_over_and_old(desk_of):
         assert tx.prune(**keep, now=at(500)).warnings == 0
     _end(desk, spell, at(501))
     with desk.store.writing() as tx:
-        assert tx.prune(**keep, now=at(900)).warnings == 0  # its end is not told yet
+        assert tx.prune(**keep, now=at(900)).warnings == 0  # its end is not reported yet
     assert len(_told(desk, at(901))) == 2
     with desk.store.writing() as tx:
         pruned = tx.prune(**keep, now=at(1000))
@@ -250,7 +250,7 @@ def _spoil(shop):
 
 
 def test_runs_that_warn_begin_a_warning_and_open_no_incident(shop):
-    """The first of them is told, then the first of two that pass; whatever runs in between is no news."""
+    """The first of them is reported, then the first of two that pass; whatever runs in between is no news."""
     with shop.project().open_store() as store:
         assert _run(shop, store) == []
         _spoil(shop)
@@ -265,7 +265,7 @@ def test_runs_that_warn_begin_a_warning_and_open_no_incident(shop):
 
 
 def test_nothing_is_followed_without_a_route_for_it(shop):
-    """Whoever has no such route has no warnings in the store; a route that is added later is told at the next run."""
+    """Without such a route there are no warnings in the store; a later route is notified at the next run."""
     text = shop.config.read_text(encoding="utf-8")
     shop.config.write_text(text.replace("match: {outcome: warn}, ", ""), encoding="utf-8")
     _spoil(shop)
@@ -312,7 +312,7 @@ def test_the_warning_of_a_check_or_segment_that_is_gone_ends(shop):
     ],
 )
 def test_a_route_that_can_match_nothing_is_refused(tmp_path, route, problem):
-    """Nobody waits for alerts that cannot come."""
+    """No alert is expected that cannot come."""
     with pytest.raises(ConfigError, match=problem):
         project(tmp_path, f"  routes: [{route}]")
 

@@ -1,4 +1,4 @@
-"""A protected table in a SQLite file, a ledger beside it, and somebody who asks."""
+"""A protected table in a SQLite file, a ledger beside it, and requests."""
 
 import csv
 import sqlite3
@@ -24,7 +24,7 @@ ROWS: Final = (("ann", "F", 33, 12.0), ("bob", "M", 71, 120.0), ("eve", "F", Non
 
 
 def table(folder: Path, rows: Any = ROWS) -> None:
-    """Write the table anew."""
+    """Write the table again."""
     with closing(sqlite3.connect(folder / "people.db")) as connection, connection:
         connection.execute("DROP TABLE IF EXISTS people")
         connection.execute("CREATE TABLE people (who TEXT, sex TEXT, age INTEGER, amount REAL)")

@@ -54,7 +54,7 @@ def test_an_answer_is_charged_and_given_again_for_nothing(store: Store, tmp_path
 
 
 def test_without_an_id_every_request_is_a_new_one(store: Store, tmp_path: Path) -> None:
-    """Whoever asks the same twice without an id pays twice."""
+    """The same request twice without an id is charged twice."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     told = [at.teller.answer(people, statistic()) for _ in range(2)]
@@ -159,7 +159,7 @@ def _other_columns(folder: Path) -> None:
 def test_what_goes_wrong_after_the_charge_stays_charged(
     store: Store, tmp_path: Path, break_it: Callable[[Path], None]
 ) -> None:
-    """Whatever the source's error, it is told in one sentence, with nothing of it; the charge stays."""
+    """Whatever the source's error, it is reported in one sentence, with nothing of it; the charge stays."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     break_it(tmp_path)
@@ -177,7 +177,7 @@ def test_what_goes_wrong_after_the_charge_stays_charged(
 def test_ctrl_c_while_the_table_is_looked_at_stays_charged(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever interrupts a look gets no answer, and has paid for it."""
+    """An interrupted request has no answer, and is charged."""
 
     def interrupted(_: Any) -> Any:
         raise KeyboardInterrupt
@@ -252,7 +252,7 @@ def test_zcdp_answers_are_charged_in_rho(store: Store, tmp_path: Path) -> None:
 
 
 def test_those_who_ask_the_same_at_once_get_one_answer_that_is_charged_once(store: Store, tmp_path: Path) -> None:
-    """Whoever asks under an id whose answer is being computed waits for it."""
+    """A request under an id whose answer is being computed waits for it."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     together, told = Barrier(4), []
@@ -272,7 +272,7 @@ def test_those_who_ask_the_same_at_once_get_one_answer_that_is_charged_once(stor
 
 
 def test_a_request_that_is_in_flight_is_refused_without_a_charge(store: Store, tmp_path: Path) -> None:
-    """Whoever does not want to wait any longer is told so; another id, and the id when it is given up, is answered."""
+    """A request that waits too long is refused; another id, and the id when it is given up, is answered."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     hasty = replace(at.teller, lock_timeout=timedelta(0))
@@ -288,7 +288,7 @@ def test_a_request_that_is_in_flight_is_refused_without_a_charge(store: Store, t
         assert at.spent(people) == 2 * TENTH
     told = hasty.answer(people, statistic(), "r1")
     assert isinstance(told, PrivateAnswer)
-    with at.ledger.claim("r1"):  # by somebody who only reads the answer
+    with at.ledger.claim("r1"):  # by a process that only reads the answer
         again = hasty.answer(people, statistic(), "r1")
         other = hasty.answer(people, statistic(epsilon="0.2"), "r1")
     assert (isinstance(again, PrivateAnswer), again.answer) == (True, told.answer)
@@ -390,7 +390,7 @@ def test_a_csv_without_the_columns_is_refused_when_the_budget_is_created(tmp_pat
 
 
 def test_no_row_decides_whether_a_budget_is_created(tmp_path: Path) -> None:
-    """One that cannot be read at all, and fails whoever asks, is not seen before somebody has paid."""
+    """One that cannot be read at all, and fails every request, is not seen before a charge."""
     csv_table(tmp_path)
     with (tmp_path / "people.csv").open("ab") as file:
         file.write(b"\xff\xfe,\xff\xfe,1,2\r\n")

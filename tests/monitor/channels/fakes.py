@@ -26,7 +26,7 @@ class FakeService:
     def __call__(self, handler: Handler, request: Request) -> None:
         """Answer a request, or do what the next fault says."""
         if len(request.body) < int(request.headers["content-length"]):
-            return  # whoever sent it died amid it
+            return  # the sender died while sending
         self.asked.append((request.method, urlsplit(request.path).path))
         fault = self.next_fault()
         if fault == "before":

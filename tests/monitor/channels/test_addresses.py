@@ -17,7 +17,7 @@ from monitor.channels.addresses import (
 REFUSED = [
     "127.0.0.1",
     "127.255.255.254",
-    "0.0.0.0",  # noqa: S104 - nobody listens there
+    "0.0.0.0",  # noqa: S104 - nothing listens there
     "0.1.2.3",
     "10.0.0.1",
     "10.255.255.255",
@@ -164,7 +164,7 @@ def test_the_systems_resolver_reads_every_spelling_before_it_is_checked(host: st
 
 
 def test_a_name_that_means_nothing_is_said_so() -> None:
-    """A name without an address, one that cannot be resolved and one that is no name are told without the name."""
+    """A name without an address, one that cannot be resolved and one that is no name are reported without the name."""
 
     def unknown(_host: str, _port: int) -> Sequence[str]:
         raise OSError(-2, "Name or service not known")

@@ -128,7 +128,7 @@ def test_a_mail_that_is_not_taken_is_a_failure(box: Box, port: int) -> None:
 
 
 def test_a_server_that_hides_its_encryption_gets_no_mail(box: Box, port: int) -> None:
-    """With mailtos:// nothing is sent in the clear, whatever the server, or somebody in between, offers."""
+    """With mailtos:// nothing is sent in the clear, whatever the server, or a proxy, offers."""
     assert isinstance(deliver(mailto(port, "mailtos"), MAIL, message_id="m"), DeliveryFailed)
     assert box.mail == []
 
@@ -147,7 +147,7 @@ def test_a_chat_gets_plain_text() -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 400, 404, 500])
 def test_a_failure_is_told_by_its_status_only(status: int, logged: io.StringIO) -> None:
-    """Neither the address, nor its token, nor the answer is told or logged; a redirect is not followed."""
+    """Neither the address, nor its token, nor the answer is reported or logged; a redirect is not followed."""
     with trap() as (elsewhere, came), listening() as hook:
         hook.script = answering(status, b"hunter2", Location=f"http://127.0.0.1:{elsewhere}/")
         url = f"json://user:p4ss@127.0.0.1:{hook.port}/t0ken"
@@ -161,7 +161,7 @@ def test_a_failure_is_told_by_its_status_only(status: int, logged: io.StringIO) 
 
 
 def test_a_service_that_cannot_be_reached_is_a_failure() -> None:
-    """Nobody listens: it is told in words."""
+    """Nothing listens: the error says so."""
     with trap() as (port, _):
         pass
     assert "could not be reached" in why(deliver(f"json://127.0.0.1:{port}/", MAIL, message_id="m"))

@@ -19,7 +19,7 @@ def test_a_new_kind_is_one_class(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_a_kind_says_what_is_secret(kind):
-    """A kind without secrets would show its address to everybody; a calendar only names other channels."""
+    """A kind without secrets would show its address to all users; a calendar only names other channels."""
     assert kind.secrets or kind.settings is OnCall
 
 

@@ -57,7 +57,7 @@ def test_a_new_episode_is_shown_in_the_same_message(chat):
 
 @pytest.mark.parametrize("error", ["message_not_found", "cant_update_message", "edit_window_closed"])
 def test_a_message_that_cannot_be_updated_is_posted_anew(chat, error):
-    """Somebody deleted it, or it is too old: the news comes as a new message, which is updated from then on."""
+    """A user deleted it, or it is too old: the news comes as a new message, which is updated from then on."""
     desk, fake = chat
     incident = desk.open()
     desk.step(0.1)
@@ -73,7 +73,7 @@ def test_a_message_that_cannot_be_updated_is_posted_anew(chat, error):
 
 @pytest.mark.parametrize("error", ["invalid_auth", "token_revoked", "account_inactive"])
 def test_a_token_that_is_not_accepted_disables_the_channel(chat, error):
-    """What waits for it waits, until somebody enables it."""
+    """What waits for it waits, until a user enables it."""
     desk, fake = chat
     fake.errors.append(error)
     desk.open()
@@ -87,7 +87,7 @@ def test_a_token_that_is_not_accepted_disables_the_channel(chat, error):
 
 
 def test_errors_say_what_to_do(chat):
-    """A bot that is not in its channel is told so, and the message waits for it."""
+    """A bot that is not in its channel fails with that reason, and the message waits for it."""
     desk, fake = chat
     fake.errors += ["not_in_channel", "fatal_error"]
     desk.open()

@@ -109,7 +109,7 @@ def test_every_2xx_means_sent(status: int) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 500, 502, 503, 504])
 def test_an_error_is_a_failure_that_may_be_tried_again(status: int) -> None:
-    """Whatever else is answered is a failure, told by its number and nothing of what was answered."""
+    """Whatever else is answered is a failure, reported by its number and nothing of what was answered."""
     with listening(answering(status, b"token=SECRET")) as receiver:
         assert send(receiver.url) == DeliveryFailed(f"the server answered {status}")
 
@@ -140,7 +140,7 @@ def test_redirects_are_not_followed(status: int) -> None:
 
 
 def test_the_environments_proxy_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy of the environment gets nothing, so that nobody else chooses where alerts go."""
+    """A proxy of the environment gets nothing, so that the environment does not choose where alerts go."""
     with trap() as (port, came), listening() as receiver:
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
@@ -157,7 +157,7 @@ def test_a_lost_answer_is_a_failure() -> None:
 
 
 def test_a_port_where_nobody_listens_is_said_so() -> None:
-    """A refused connection is told in words."""
+    """A refused connection is reported in words."""
     with trap() as (port, _):
         pass
     assert why(send(f"http://127.0.0.1:{port}/")) == "the connection was refused"
@@ -201,7 +201,7 @@ def test_a_body_that_drips_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("junk", [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 abc\r\n\r\n", b"\x00" * 100_000, b""])
 def test_what_is_no_http_is_a_failure(junk: bytes) -> None:
-    """Another protocol on the port is told in words, without what it said."""
+    """Another protocol on the port is reported in words, without what it said."""
     with listening(lambda handler, _: handler.wfile.write(junk)) as receiver:
         said = why(send(receiver.url))
     assert said in {
@@ -357,7 +357,7 @@ def test_a_certificate_for_another_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_self_signed_certificate_is_refused(tmp_path: Path) -> None:
-    """Nothing is sent to somebody whose certificate nobody vouches for."""
+    """Nothing is sent to a server with an untrusted certificate."""
     server, _ = certificate(tmp_path, "hooks.example")
     with listening(tls=server) as receiver:
         network = Network(lambda *_: ["127.0.0.1"], deadline=5)
@@ -367,7 +367,7 @@ def test_a_self_signed_certificate_is_refused(tmp_path: Path) -> None:
 
 
 def test_plain_http_where_tls_was_expected_is_a_failure() -> None:
-    """A server without TLS is told in words."""
+    """A server without TLS is reported in words."""
     with listening() as receiver:
         said = why(send(f"https://127.0.0.1:{receiver.port}/"))
     assert said in {
@@ -393,7 +393,7 @@ def test_an_address_that_is_none_is_told(url: str) -> None:
 
 
 def test_failures_and_logs_hold_nothing_secret(caplog: pytest.LogCaptureFixture) -> None:
-    """No URL, no secret and nothing of an answer is in what is told or logged."""
+    """No URL, no secret and nothing of an answer is in errors or logs."""
     token = secrets.token_hex(8)
     with caplog.at_level(logging.DEBUG), listening(answering(500, token.encode(), X_Token=token)) as receiver:
         said = [why(send(f"{receiver.url}/{token}?token={token}", secret=token))]

@@ -129,7 +129,7 @@ def test_a_clock_that_is_set_back_does_not_put_a_ticket_off(tmp_path, kind):
 
 @BOTH
 def test_a_ticket_that_is_gone_is_not_made_again(tmp_path, kind):
-    """Somebody deleted it, or hid it: that is for a person to see, in the alert log."""
+    """A user deleted it, or hid it: that is for a person to see, in the alert log."""
     with following(tmp_path, kind) as (desk, fake):
         incident = desk.open()
         desk.step(0.1)

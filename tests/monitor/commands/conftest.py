@@ -11,5 +11,5 @@ from tests.monitor.commands.terminal import Terminal, open_terminal
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
     """Return a terminal in a folder with a small shop; the clock stands at `terminal.NOW`."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LOGNAME", "m.mori")  # who does things when nobody says who
+    monkeypatch.setenv("LOGNAME", "m.mori")  # the actor by default
     return open_terminal(tmp_path, capsys)

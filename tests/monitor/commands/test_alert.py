@@ -70,7 +70,7 @@ def test_route_explains_who_hears(terminal: Terminal) -> None:
 
 
 def test_route_says_which_warnings_open_incidents(terminal: Terminal) -> None:
-    """Where a warn opens an incident, whom that goes to is shown by its severity."""
+    """Where a warn opens an incident, its channels are shown by its severity."""
     note = "where open_on is warn, a warn opens an incident: use --severity warning instead"
     with_alerts(terminal)
     assert note not in " ".join(terminal("alert", "route", "--table", "orders", "--warning").err.split())
@@ -124,7 +124,7 @@ def test_log_says_why_somebody_was_told_or_not(terminal: Terminal) -> None:
 
 
 def test_log_is_limited_and_reaches_back(terminal: Terminal) -> None:
-    """Older changes are shown when asked for, newest first, and whoever sees only some is told."""
+    """Older changes are shown when asked for, newest first, with a note when some are hidden."""
     with_alerts(terminal)
     with terminal.at(NOW - timedelta(days=3)):
         report(terminal, "orders")

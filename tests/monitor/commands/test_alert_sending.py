@@ -59,7 +59,7 @@ def test_a_chat_gets_the_text_of_a_test(terminal: Terminal, like: str) -> None:
 
 
 def test_a_resolved_test_says_how_long_it_took(terminal: Terminal) -> None:
-    """The end of an incident is told with its lengths."""
+    """The end of an incident is reported with its lengths."""
     with listening() as hook:
         write_project(terminal.folder, {"hook": webhook(hook.url)})
         terminal.json("alert", "test", "hook", "--as", "resolved")
@@ -108,7 +108,7 @@ def test_a_message_is_sent_again_when_a_person_asks(terminal: Terminal) -> None:
 
 
 def test_a_message_that_is_none_is_not_sent_again(terminal: Terminal) -> None:
-    """An id that the store does not know is told, with exit code 5."""
+    """An id that the store does not know is reported, with exit code 5."""
     write_project(terminal.folder, {"hook": webhook("http://127.0.0.1:9/")})
     said = terminal("alert", "resend", "msg_0")
     assert said.code == 5

@@ -57,7 +57,7 @@ def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) ->
 
 
 def test_all_cells_are_given_whatever_occurs(asked: Terminal) -> None:
-    """Every declared combination is a cell, and so is what is not declared; nobody can see which of them are empty."""
+    """Every declared combination is a cell, and so is what is not declared; which of them are empty cannot be seen."""
     told = asked.json("privacy", "answer", "histogram", "customers", "--by", "sex,born", "--epsilon", "0.1")
     cells = [group["by"] for group in told["answer"]["groups"]]
     decades = [*range(1930, 2010, 10), None]
@@ -69,7 +69,7 @@ def test_all_cells_are_given_whatever_occurs(asked: Terminal) -> None:
     "epsilon", ["0", "-1", "nan", "inf", "-inf", "1e308", "1e0", "0.1234567891", "true", "", " 1", "+1"]
 )
 def test_an_epsilon_that_is_none_is_refused(asked: Terminal, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Epsilon is a decimal above 0 of at most nine places; all else is refused, nothing is spent, nobody looks."""
+    """Epsilon is a decimal above 0 of at most nine places; all else is refused, nothing is spent, no data is read."""
     monkeypatch.setattr(ask, "open_source", None)
     asked.refused("privacy", "answer", "count", "customers", f"--epsilon={epsilon}")
     assert spent(asked) == "0"
@@ -105,7 +105,7 @@ def test_what_is_not_declared_is_refused_without_a_look(
 
 
 def test_what_the_budget_does_not_cover_is_refused(asked: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without enough left, nothing is charged and nobody looks; a dry run says so before."""
+    """Without enough left, nothing is charged and no data is read; a dry run says so before."""
     assert not asked.json("privacy", "answer", "count", "customers", "--epsilon", "9.1", "--dry-run")["covered"]
     assert "would be rejected" in asked("privacy", "answer", "count", "customers", "--epsilon", "9.1", "--dry-run").out
     monkeypatch.setattr(ask, "open_source", None)
@@ -147,7 +147,7 @@ def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) ->
 
 
 def test_answers_are_listed_for_nothing(asked: Terminal) -> None:
-    """What was told is told again, newest first."""
+    """What was reported is reported again, newest first."""
     assert "no query has been answered yet" in asked("privacy", "answer", "list", "customers").out
     first = asked.json("privacy", "answer", "count", "customers", "--epsilon", "0.1", "--where", "sex = F")
     second = asked.json("privacy", "answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.2")
@@ -193,7 +193,7 @@ budgets: {people: {total: 1000000, domain: {code: ["007", "008"]}}}
 
 @pytest.mark.parametrize("other", ["008", "unknown", "9e999", '"', ""])
 def test_how_a_value_is_read_depends_on_no_other(terminal: Terminal, other: str) -> None:
-    """A code 007 is the text 007, and not the number 7, whatever stands in the row of somebody else."""
+    """A code 007 is the text 007, and not the number 7, whatever stands in other rows."""
     (terminal.folder / "tablewatch.yaml").write_text(_CSV, encoding="utf-8")
     (terminal.folder / "people.csv").write_text(f"who,code\nann,007\nbob,{other}\n", encoding="utf-8")
     terminal.json("privacy", "budget", "create", "people")
@@ -205,7 +205,7 @@ def test_how_a_value_is_read_depends_on_no_other(terminal: Terminal, other: str)
 
 
 def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
-    """Of five processes that ask at once for 4 of 9 each, two are answered; the others are told that it is spent."""
+    """Of five processes that ask at once for 4 of 9 each, two are answered; the others fail since it is spent."""
     words = [sys.executable, "-m", "monitor", "privacy", "answer", "count", "customers", "--epsilon", "4"]
     paths = {**os.environ, "PYTHONPATH": str(_ROOT)}
     crowd = [
@@ -244,7 +244,7 @@ def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
         "r2",
     )
     told = asked.json(*words)["answer"]
-    is_withheld = told["count"] < told["withheld_below"]  # one time in forty, noise counts enough of nobody
+    is_withheld = told["count"] < told["withheld_below"]  # one time in forty, noise of an empty cell is large enough
     assert (told["value"] is None) is is_withheld
     assert ("withheld" in asked(*words).out) is is_withheld
     assert asked("privacy", "answer", "list", "customers").code == 0

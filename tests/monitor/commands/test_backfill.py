@@ -133,7 +133,7 @@ def test_a_table_without_load_times_has_no_past(terminal: Terminal) -> None:
 
 
 def test_incidents_of_the_past_only_on_request(history: Terminal) -> None:
-    """With --incidents the fault of the past is an incident with its times, of which nobody is notified."""
+    """With --incidents the fault of the past is an incident with its times, without notifications."""
     value = _backfill(history, "--incidents")
     assert value["incidents"] == 1
     with open_store(f"sqlite:///{history.folder}/store.db") as store, store.reading() as tx:

@@ -40,7 +40,7 @@ def test_a_budget_that_is_not_declared_is_not_created(terminal: Terminal) -> Non
 
 
 def test_columns_that_do_not_fit_are_found_before_anything_is_spent(terminal: Terminal) -> None:
-    """A declared column that the table does not have, or of another type, is told when the budget is created."""
+    """A declared column that the table does not have, or of another type, is shown when the budget is created."""
     protect(terminal, ("sex: [F, M]", "gender: [F, M]"))
     (error,) = terminal.refused("privacy", "budget", "create", "customers")
     assert "the table has no column 'gender'" in error["message"]
@@ -177,7 +177,7 @@ def test_people_read_what_was_spent(terminal: Terminal) -> None:
 
 
 def test_a_budget_in_rho_says_epsilon_too(terminal: Terminal) -> None:
-    """What was spent in rho is told as epsilon for the declared delta."""
+    """What was spent in rho is reported as epsilon for the declared delta."""
     protect(terminal, ("total: 9", "total: 0.5\n    accounting: zcdp\n    delta: 1e-6"))
     terminal.json("privacy", "budget", "create", "customers")
     (error,) = terminal.refused("privacy", "answer", "count", "customers", "--epsilon", "0.1")

@@ -46,7 +46,7 @@ def _value(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_a_good_configuration_is_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
-    """What was read is told in a line, or as JSON with the digest."""
+    """What was read is reported in a line, or as JSON with the digest."""
     assert _config("check", capsys=capsys) == (0, "ok  shop: 1 table, 1 check in tablewatch.yaml\n", "")
     value = _value("check", capsys=capsys)
     digest = value.pop("digest")
@@ -73,7 +73,7 @@ def test_what_is_shown_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_shown_is_a_configuration(capsys: pytest.CaptureFixture[str]) -> None:
-    """The shown text is YAML with the values in force; with `--defaults` also those that nobody wrote."""
+    """The shown text is YAML with the values in force; with `--defaults` also the defaults."""
     _, out, _ = _config("show", capsys=capsys)
     shown = yaml.safe_load(out)
     assert list(shown) == ["version", "project", "sources", "owners", "tables"]
@@ -193,7 +193,7 @@ def _watch_alone(here: Path, alerts: str) -> None:
 def test_an_address_that_apprise_does_not_understand_is_an_error(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A slip in a channel is told before anybody waits for an alert in vain, without the address."""
+    """A slip in a channel is an error of `config check`, without the address."""
     channels = "{chat: {apprise: 'slack://canary-token'}, desk: {apprise: 'json://localhost'}}"
     (here / "tablewatch.yaml").write_text(f"{_CONFIG}alerts:\n  channels: {channels}\n", encoding="utf-8")
     code, out, err = _config("check", "--format", "json", capsys=capsys)

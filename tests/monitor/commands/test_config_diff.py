@@ -151,7 +151,7 @@ def test_the_folder_of_a_checkout_is_no_difference(terminal: Terminal, monkeypat
 
 
 def test_a_secret_is_in_no_difference_and_not_in_the_store(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That one changed can be told, and what it was and is cannot."""
+    """That one changed is shown, and its values are not."""
     text = CONFIG + 'daemon: {heartbeat_url: "http://127.0.0.1:1/${BEAT}"}\n'
     write(terminal, text)
     monkeypatch.setenv("BEAT", "first-secret")

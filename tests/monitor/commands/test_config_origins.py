@@ -20,7 +20,7 @@ def _write(terminal: Terminal) -> None:
 
 def test_each_value_is_shown_with_its_place_and_team(terminal: Terminal, monkeypatch) -> None:
     """As text and as JSON; what came from the environment stays masked until it is revealed."""
-    monkeypatch.setenv("NOTE", "not for everybody")
+    monkeypatch.setenv("NOTE", "not for all users")
     _write(terminal)
     said = terminal("config", "show", "--origins")
     assert said.code == 0
@@ -30,12 +30,12 @@ def test_each_value_is_shown_with_its_place_and_team(terminal: Terminal, monkeyp
     assert origins["schema"] == "tablewatch.config-origins/1"
     note = next(origin for origin in origins["origins"] if origin["path"] == "tables.web.visits.description")
     assert note == {**note, "value": "***", "file": "web/a.yaml", "line": 4, "team": "web"}
-    assert "not for everybody" in terminal("config", "show", "--origins", "--reveal").out
+    assert "not for all users" in terminal("config", "show", "--origins", "--reveal").out
 
 
 def test_every_value_of_the_configuration_has_one_origin(terminal: Terminal, monkeypatch) -> None:
     """What is shown with origins is what is shown without."""
-    monkeypatch.setenv("NOTE", "not for everybody")
+    monkeypatch.setenv("NOTE", "not for all users")
     _write(terminal)
     whole = terminal("config", "show", "--format", "json").json["config"]
     origins = terminal("config", "show", "--origins", "--format", "json").json["origins"]

@@ -165,7 +165,7 @@ def test_another_configuration_with_a_broken_team_is_refused_with_its_file(termi
 
 
 def test_a_table_that_moves_into_a_broken_file_may_be_there(terminal: Terminal) -> None:
-    """Whoever closes incidents of tables that are gone waits until the file can be read."""
+    """Closing incidents of tables that are gone waits until the file can be read."""
     write(terminal, sales=SALES + BOTH)
     daemon = Daemon(terminal)
     write(terminal, web=f"{WEB}{BOTH}rules: {{}}\n")

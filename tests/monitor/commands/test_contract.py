@@ -110,7 +110,7 @@ def test_a_table_shows_its_contracts_and_the_report_its_week(promised: Terminal)
 
 
 def test_who_was_notified_of_an_imported_incident_is_not_known(promised: Terminal) -> None:
-    """Unknown, never kept or broken: nobody had to hear of it from us."""
+    """Unknown, never kept or broken: no notification was due."""
     promised("check")
     (promised.folder / "tablewatch.yaml").write_text(
         f"{CONFIG}contracts: {{board: {{tables: [orders], time_to_notify: 5m}}}}\n", encoding="utf-8"
@@ -184,7 +184,7 @@ def test_an_error_budget_is_shown_on_every_surface(terminal: Terminal) -> None:
     assert contract["levels"] == []
     assert (budget["allowed_h"], budget["per_h"]) == (2.0, 720.0)
     assert (budget["spent_h"], budget["spent_h_low"], budget["left_h"]) == (1.0, 1.0, 1.0)
-    assert budget["verdict"] == "unknown"  # nobody looked before the first run
+    assert budget["verdict"] == "unknown"  # unobserved before the first run
     assert [(rate["window_h"], rate["rate"]) for rate in budget["burn_rates"]] == [(72.0, 5.0), (6.0, 60.0)]
     assert (budget["used_up_in_h"], budget["used_up_in_h_soonest"]) == (72.0, 0.0)
     assert "Error budget of board: 1 h of 2 h of downtime spent in 30 d (at least 1 h, at most " in text
@@ -306,7 +306,7 @@ def test_an_error_budget_is_less_time_than_its_period(terminal: Terminal, words:
 
 
 def test_a_level_that_many_incidents_broke_names_eight() -> None:
-    """The JSON has all; a column of hundreds of numbers is read by nobody."""
+    """The JSON has all; a column of hundreds of numbers is not readable."""
     broken = LevelResult(Level.TIME_TO_DETECT, Fraction(1), LevelVerdict.BROKEN, incidents=tuple(range(1, 12)))
     console = Console(file=StringIO(), width=200)
     draw(console, [JudgedContract("board", ("orders",), Window(0, 1), [broken], 1, 1, None, {})], zone="Asia/Tokyo")

@@ -136,7 +136,7 @@ def test_a_store_in_which_nothing_fits_is_described_in_few_lines(here: Path) -> 
 
 
 def test_an_unreachable_source_is_an_error(here: Path) -> None:
-    """The source's own words are told."""
+    """The source's own words are reported."""
     (here / "shop.db").unlink()
     (finding,) = examine_sources(load(here / "tablewatch.yaml"))
     assert (finding.subject, finding.verdict) == ("source shop", FindingStatus.ERROR)
@@ -144,7 +144,7 @@ def test_an_unreachable_source_is_an_error(here: Path) -> None:
 
 
 def test_files_that_others_may_change_or_read(here: Path) -> None:
-    """A configuration that everybody may write is an error; a readable one that holds a password is a warning."""
+    """A configuration that all users may write is an error; a readable one that holds a password is a warning."""
     path = here / "tablewatch.yaml"
     assert _verdicts([*examine_files(load(path))]) == [FindingStatus.OK]
     path.chmod(0o646)
@@ -177,7 +177,7 @@ def test_a_clock_that_went_back_is_an_error() -> None:
     ],
 )
 def test_requirements_are_compared_with_what_is_installed(line: str, verdict: FindingStatus, said: str) -> None:
-    """A dependency outside its bounds or missing is an error; extras that nobody asked for are not."""
+    """A dependency outside its bounds or missing is an error; extras that are not used are not."""
     (finding,) = _dependencies([Requirement(line)])
     assert finding.verdict is verdict
     assert said in finding.message

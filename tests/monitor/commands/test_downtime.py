@@ -42,7 +42,7 @@ def _by(value: Any, figure: str) -> dict[str | None, Any]:
 
 
 def test_time_to_acknowledge_stands_beside_the_other_two(terminal: Terminal) -> None:
-    """It has a line once somebody acknowledged an incident; who was resolved without that is counted apart."""
+    """It has a line once an incident was acknowledged; those resolved without that are counted apart."""
     detected = ("--occurred", "3h ago", "--detected", "2h ago")
     for table in ("orders", "refunds"):
         terminal.json("incident", "open", "--table", table, "--title", "x", *detected)
@@ -146,7 +146,7 @@ def test_what_is_known_later_belongs_to_its_time(january: Terminal) -> None:
     ],
 )
 def test_downtime_is_split_up(january: Terminal, by: str, expected: dict[str | None, float]) -> None:
-    """The parts of any grouping add up to the whole; what nobody owns stands under null; the costliest come first."""
+    """The parts of any grouping add up to the whole; those without owner stand under null; the costliest come first."""
     value = january.json("downtime", *WINDOW, "--by", by)
     assert value["grouped_by"] == by
     assert _by(value, "downtime_h") == expected
@@ -258,7 +258,7 @@ def test_what_was_reported_before_monitoring_counts(terminal: Terminal) -> None:
     terminal("check")
     with terminal.at(NOW + timedelta(hours=1)):
         value = terminal.json(*words)
-    assert [row["downtime_h"] for row in value["by"]] == [3.0, None]  # since then it is known that nobody watched
+    assert [row["downtime_h"] for row in value["by"]] == [3.0, None]  # since then it is known that it was unobserved
     assert "monitored     no checks ran in this period; these incidents were reported" in terminal(*words).out
 
 

@@ -160,7 +160,7 @@ class _NoAnswerError(BaseException):
 
 @contextmanager
 def _deadline() -> Iterator[None]:
-    """End what hangs: a pipe that nobody writes to, a file without an end."""
+    """End what hangs: a pipe without a writer, a file without an end."""
 
     def ring(*_: object) -> None:
         raise _NoAnswerError
@@ -221,7 +221,7 @@ def _are_different(words: Sequence[str]) -> bool:
 
 @pytest.fixture
 def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with everything that the valid calls name, and with a pipe that nobody writes to.
+    """Return a folder with everything that the valid calls name, and with a pipe without a writer.
 
     It lies in a folder of its own: `init ..` reads every table that lies around it.
     """
@@ -257,7 +257,7 @@ def _left(words: Sequence[str]) -> int:
 
 
 def test_every_command_that_needs_words_is_called_with_them() -> None:
-    """Whoever adds a command says here which words it needs."""
+    """A new command has its words here."""
     assert set(filter(needs_words, COMMANDS)) <= set(VALID) <= set(COMMANDS)
 
 

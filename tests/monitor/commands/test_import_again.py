@@ -375,7 +375,7 @@ def test_times_that_cannot_be_are_not_applied(terminal: Terminal) -> None:
 
 
 def test_an_estimated_beginning_moves_with_detection(terminal: Terminal) -> None:
-    """Where nobody says when it began, it began when it was noticed, wherever that moves."""
+    """Without a beginning, it began when it was noticed, wherever that moves."""
     header = "id,table,title,detected\n"
     _import(terminal, "T-1,orders,late,2026-11-11T10:00Z\n", header=header)
     for detected in ("2026-11-11T14:00", "2026-11-11T09:00"):

@@ -54,7 +54,7 @@ def _incidents(terminal: Terminal) -> list[Any]:
 
 
 def test_history_is_imported(terminal: Terminal) -> None:
-    """Each row is an incident with the times, words and texts of its columns; what nobody said has its default."""
+    """Each row is an incident with the times, words and texts of its columns; others have their defaults."""
     _write(terminal, HEADER + GOOD)
     said = terminal("import", "incidents", "tickets.csv", *MAPS, "--format", "json")
     assert said.json == {

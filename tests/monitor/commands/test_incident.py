@@ -232,7 +232,7 @@ def test_duplicates_are_merged_and_causes_named(terminal: Terminal) -> None:
 
 
 def test_a_merge_is_seen_from_both_sides_and_says_what_it_leaves_out(terminal: Terminal) -> None:
-    """The one that goes on names its duplicates; time that only the duplicate covered is told."""
+    """The one that goes on names its duplicates; time that only the duplicate covered is reported."""
     for occurred in ("5h ago", "2h ago"):
         terminal.json("incident", "open", "--table", "refunds", "--title", occurred, "--occurred", occurred)
     (error,) = terminal.refused("incident", "merge", "1", "one")
@@ -429,7 +429,7 @@ def test_a_store_that_cannot_be_read_is_no_answer(terminal: Terminal) -> None:
 
 
 def test_who_corrects_an_end_sees_whose_it_was(terminal: Terminal) -> None:
-    """Resolving what somebody resolved a moment ago shows both ends, so that neither is overwritten unseen."""
+    """Resolving what another user resolved a moment ago shows both ends, so that neither is overwritten unseen."""
     terminal.json("incident", "open", "--table", "orders", "--title", "x")
     assert terminal("incident", "resolve", "1", "--as", "fixed", "--by", "ann").out.count("resolved as") == 1
     ends = terminal("incident", "resolve", "1", "--as", "expected", "--by", "bob").out

@@ -15,7 +15,7 @@ def brief(terminal: Terminal, *words: str) -> list[str]:
 
 
 def test_a_hand_over_says_what_since_when_who_what_was_done_and_what_next(terminal: Terminal) -> None:
-    """Everything that whoever goes on needs, in the order in which they ask."""
+    """Everything that the next shift needs, in the order of its questions."""
     terminal.json(*OPEN)
     terminal.json("incident", "ack", "1")
     terminal.json("incident", "comment", "1", "asked the supplier")

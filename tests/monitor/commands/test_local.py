@@ -75,7 +75,7 @@ def test_what_was_sent_is_estimated(oracle: str, end: str, capsys: pytest.Captur
 
 @pytest.mark.usefixtures("fixed_bytes")
 def test_estimates_are_never_clipped(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of values that nobody has, about half come out below 0; the sum of all is not forced to the number of people."""
+    """Of values of no person, about half come out below 0; the sum of all is not forced to the number of people."""
     Path("values").write_text("1\n" * 1000, encoding="utf-8")
     agreed = ("--domain-size", "100", "--epsilon", "0.5", "--oracle", "OUE")
     _value("perturb", "--values", "values", "--out", "sent.jsonl", *agreed, capsys=capsys)

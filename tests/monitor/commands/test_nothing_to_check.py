@@ -1,4 +1,4 @@
-"""No check is no success: whoever asks for checks and gets none is told, with an exit code of its own."""
+"""No check is no success: a command that runs none says so, with an exit code of its own."""
 
 import pytest
 

@@ -58,7 +58,7 @@ def _state(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and not path.name.endswith(("-wal", "-shm"))  # reading the store makes them anew
+        if path.is_file() and not path.name.endswith(("-wal", "-shm"))  # reading the store makes them again
     }
 
 
@@ -198,7 +198,7 @@ def test_on_a_full_disk_the_previous_file_stays(busy: Terminal) -> None:
     text = Path("tablewatch.yaml").read_text().replace("sqlite:///store.db", f"sqlite:///{busy.folder}/store.db")
     Path("tablewatch.yaml").write_text(text.replace("${file:secret}", "x"))
     if not _UNSHARE or subprocess.run([_UNSHARE, "-rm", "true"], check=False, capture_output=True).returncode != 0:
-        pytest.skip("this system lets nobody mount a small disk")
+        pytest.skip("this system does not allow mounting a small disk")
     script = [_UNSHARE, "-rm", "bash", "-c", _ON_A_FULL_DISK, "-", str(busy.folder / "full"), sys.executable]
     done = subprocess.run(script, check=False, capture_output=True, text=True)
     said = done.stdout

@@ -86,7 +86,7 @@ def test_a_product_of_no_table_is_an_error_of_the_configuration(terminal: Termin
 
 
 def test_the_sheet_of_a_table_names_its_products_and_the_brief_their_consumers(terminal: Terminal) -> None:
-    """Whoever takes an incident over knows whom it hits, beside the consumers that the table itself names."""
+    """An incident shows the affected products, beside the table's own consumers."""
     _prepare(terminal)
     assert "products      sales-pack" in terminal("table", "show", "orders").out.splitlines()
     assert terminal("table", "show", "orders", "--format", "json").json["products"] == ["sales-pack"]

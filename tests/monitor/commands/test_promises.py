@@ -35,7 +35,7 @@ def alarm(terminal: Terminal) -> Incident:
 
 
 def test_alarms_are_counted_by_their_answer(alarm: Incident) -> None:
-    """False alarms count for what was seen; what nobody answered may have been false; others are said beside it."""
+    """False alarms count for what was seen; unanswered ones may have been false; others are said beside it."""
     false = replace(alarm, resolution=Resolution.FALSE_POSITIVE, answered=True)
     real = replace(alarm, answered=True)
     expected = replace(alarm, resolution=Resolution.EXPECTED, answered=True)
@@ -50,7 +50,7 @@ def test_alarms_are_counted_by_their_answer(alarm: Incident) -> None:
 
 
 def test_nothing_is_claimed_before_the_time_of_the_promise() -> None:
-    """A rate of false alarms a quarter is not told after a week."""
+    """A rate of false alarms a quarter is not reported after a week."""
     promise = measured([], days=7)
     assert (promise.seen, promise.seen_at_most) == (None, None)
     assert promise.sentence().startswith("promised 1 per 90d, watched for 7 d only: 0 alarms")

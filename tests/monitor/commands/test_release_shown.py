@@ -127,7 +127,7 @@ def test_remedies_are_compared_on_a_page(survey: Terminal) -> None:
 
 
 def test_commands_are_printed_as_they_are_typed_here(survey: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever named a configuration can paste what is printed."""
+    """With `--config` the printed commands can be pasted."""
     (survey.folder / "else where").mkdir()
     monkeypatch.chdir(survey.folder / "else where")
     said = survey("-c", "../tablewatch.yaml", "release", "compare", "survey", "--sample", "50")

@@ -141,7 +141,7 @@ def test_texts_that_look_like_numbers_are_told_apart(capsys: pytest.CaptureFixtu
 def test_a_column_that_is_only_classified_has_one_zero(
     end: str, memory: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody can tell a record by the sign of a zero, not in a column that was left as it was either."""
+    """A record cannot be identified by the sign of a zero, not in a column that was left as it was either."""
     pd.DataFrame({"age": [1, 2] * 4, "rate": [0.0, -0.0] * 4}).to_parquet(here / "people.parquet")
     (here / "tablewatch.yaml").write_text(
         "version: 1\nproject: clinic\nsources: {lake: {files: people.parquet}}\n"
@@ -279,7 +279,7 @@ def test_an_output_that_exists_is_replaced_on_demand_only(here: Path, capsys: py
 
 
 def test_an_empty_table_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A table without records hides nobody."""
+    """A table without records is not k-anonymous."""
     (here / "people.csv").write_text("age,income\n", encoding="utf-8")
     code, message = _problem("people.csv", "safe.csv", "--columns", "age", capsys=capsys)
     assert (code, message) == (2, "0 records cannot form a class of 5; expected at least k records, or a smaller k")

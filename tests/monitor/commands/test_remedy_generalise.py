@@ -370,7 +370,7 @@ def test_measures_are_written_as_elsewhere(
 
 @pytest.mark.parametrize("command", ["generalise", "lattice"])
 def test_strange_hierarchies_are_warned_of(here: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file may say what nobody means; it is obeyed, and told. What is declared in words is not."""
+    """A strange file is obeyed, with a note. What is declared in words is not."""
     lines = [f"{age};{'0-20' if age < 30 else '30-99'};{level};*" for age in range(120) for level in ("0-99",)]
     (here / "age.csv").write_text("\n".join(lines), encoding="utf-8")
     words = ("-q", "age,sex", "--hierarchy", "age=age.csv", "--hierarchy", "sex=flat", "--format", "json")
@@ -430,7 +430,7 @@ def test_ctrl_c_gives_the_best_so_far_to_who_has_set_a_budget(
 
 
 def test_a_link_to_nothing_is_not_replaced(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever made it meant another file, also with --force."""
+    """It was meant for another file, also with --force."""
     (here / "safe.csv").symlink_to(here / "elsewhere.csv")
     for force in ((), ("--force",)):
         code, (error,) = _problems("people.csv", "safe.csv", *COMMON, *force, capsys=capsys)

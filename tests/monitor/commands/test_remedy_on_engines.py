@@ -220,7 +220,7 @@ def test_sensitive_values_are_found_again(
 
 
 def test_what_postgresql_alone_has(postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """UUIDs become texts, and JSON, of which there is no equality, is told."""
+    """UUIDs become texts, and JSON, of which there is no equality, is reported."""
     import psycopg
 
     columns = "i, gen_random_uuid() AS u, '{}'::json AS j, 'x' AS a"

@@ -82,7 +82,7 @@ def _check_random(numbers: Sequence[int]) -> None:
 def test_the_order_of_the_input_is_not_in_the_output(
     name: str, given: str, end: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A register in the order of the input finds nobody by place; the rows are those that --keep-order gives."""
+    """A register in the order of the input identifies no person by position; the rows are those of --keep-order."""
     bill = _treat(name, f"people.{given}", f"safe.{end}", capsys=capsys)
     assert (bill["row_order"], bill["not_protected"]) == ("random", [])
     kept = _treat(name, f"people.{given}", f"kept.{end}", "--keep-order", capsys=capsys)

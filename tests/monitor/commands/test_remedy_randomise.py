@@ -174,7 +174,7 @@ def test_a_release_declares_all_of_it(here: Path, capsys: pytest.CaptureFixture[
 def test_a_release_with_a_limit_on_epsilon_refuses(
     here: Path, options: dict[str, str], words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What costs more, or nobody knows what it costs, is not given out."""
+    """What costs more, or an unknown amount, is not given out."""
     _configure(here, **options)
     assert _problems("people", "safe.csv", *words, code=1, capsys=capsys) == [said]
 

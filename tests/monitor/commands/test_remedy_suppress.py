@@ -75,7 +75,7 @@ def test_cells_are_blanked_by_their_worth(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_numbers_that_are_one_value_are_one_text(end: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody can tell a record by the sign of its zero."""
+    """A record cannot be identified by the sign of its zero."""
     pq.write_table(pa.table({"a": [0.0, 0.0, 0.0, -0.0, None]}), "in.parquet")
     _value("suppress", "in.parquet", f"safe.{end}", "-q", "a", "--k", "4", capsys=capsys)
     found = duckdb.sql(f"FROM read_csv('safe.{end}', all_varchar = true)" if end == "csv" else f"FROM 'safe.{end}'")
@@ -136,7 +136,7 @@ def test_t_is_measured_whatever_numbers_a_csv_holds(
 def test_what_a_csv_file_cannot_hold_is_told(
     cells: list[Any], said: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Columns that nobody treats go into a Parquet file, or the message says which one is in the way."""
+    """Untreated columns go into a Parquet file, or the message says which one is in the way."""
     pq.write_table(pa.table({"a": [1, 1, 1, 1], "b": cells}), "in.parquet")
     code, message = _problem(words[0], "in.parquet", "safe.csv", *words[1:], capsys=capsys)
     assert (code, message[:43]) == (2, said[:43])

@@ -106,7 +106,7 @@ TOWN_IS = ("-q", "sex,born", "--population", "town.csv", "--population-columns",
 def test_a_population_file_adds_journalist_risk_and_delta_presence(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who does not know who is in the file has more people to choose from; how sure one is that somebody is in."""
+    """Who does not know who is in the file has more people to choose from; how certain presence is."""
     (here / "town.csv").write_text(TOWN, encoding="utf-8")
     value = _value("people.csv", *TOWN_IS, "--k", "5", "--max-presence", "0.45", capsys=capsys)
     found = {one["type"]: one for one in value["results"]}
@@ -206,7 +206,7 @@ def test_suggest(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_suggest_reads_words(here: Path, capsys: pytest.CaptureFixture[str], column: str, suggestion: str) -> None:
-    """Words of a name are told apart by whatever stands between them."""
+    """Words of a name are separated by whatever stands between them."""
     (here / "named.csv").write_text(f"{column}\n1\n1\n", encoding="utf-8")
     (found,) = _value("suggest", "named.csv", capsys=capsys)["columns"]
     assert found["suggestion"] == suggestion
@@ -384,7 +384,7 @@ def test_a_file_of_nothing_but_missing_values(here: Path, capsys: pytest.Capture
 
 
 def test_a_file_of_a_million_values(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Everybody in it is alone, and no name is shown."""
+    """Every record in it is unique, and no name is shown."""
     frame = pd.DataFrame({"name": [f"canary {number}" for number in range(1_000_000)]})
     frame.to_parquet(here / "many.parquet")
     code, out, _ = _risk("many.parquet", "-q", "name", "--k", "2", capsys=capsys)
@@ -467,7 +467,7 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(
 
 @pytest.mark.disclosure
 def test_a_model_that_settles_nothing_hides_no_risk(terminal: Terminal) -> None:
-    """A population model that cannot be fitted is told beside what was measured, and does not take its place."""
+    """A population model that cannot be fitted is reported beside what was measured, and does not take its place."""
     rows = "".join(f"{number},{number}\n" for number in range(8))
     (terminal.folder / "unique.csv").write_text("age,zip\n" + rows, encoding="utf-8")
     words = (

@@ -16,7 +16,7 @@ WHY = ("--reason", "moving house")
 
 
 def test_a_silence_begins_shows_and_ends(terminal: Terminal) -> None:
-    """A silence has a number, says of what, until when, why and by whom; it ends by itself or by hand."""
+    """A silence has a number, says of what, until when, why and its author; it ends by itself or by hand."""
     made = terminal.json("silence", "add", "--table", "orders", "--for", "4h", *WHY)
     assert made == {
         "schema": "tablewatch.silence/1",
@@ -44,7 +44,7 @@ def test_a_silence_begins_shows_and_ends(terminal: Terminal) -> None:
 
 
 def test_an_end_lets_what_waits_be_told(terminal: Terminal) -> None:
-    """Whoever ends a silence early hears at once of what lasts."""
+    """Ending a silence early notifies at once of what lasts."""
     with_alerts(terminal, ALERTS)
     terminal.json("silence", "add", "--all", "--for", "9h", *WHY)
     report(terminal, "orders")
@@ -80,6 +80,6 @@ def test_what_makes_no_silence(terminal: Terminal, words: tuple[str, ...], messa
 
 
 def test_a_silence_that_is_not_there(terminal: Terminal) -> None:
-    """A number that was never given is told, with exit code 5."""
+    """A number that was never given is reported, with exit code 5."""
     (error,) = terminal.refused("silence", "end", "9", code=5)
     assert error["code"] == "silence.not_found"

@@ -39,7 +39,7 @@ def test_before_the_first_check_nothing_is_known(terminal: Terminal) -> None:
 
 
 def test_health_is_the_worst_of_the_checks(terminal: Terminal) -> None:
-    """A failing check degrades its table; the last run, open incidents and counts are told; the exit code stays 0."""
+    """A failing check degrades its table; the last run, open incidents and counts are shown; the exit code stays 0."""
     terminal.sql("INSERT INTO orders VALUES (3, NULL)")
     assert terminal("check").code == 1
     with terminal.at(NOW + timedelta(minutes=30)):
@@ -228,7 +228,7 @@ def test_a_disclosure_that_a_person_reports_holds_every_release_of_the_table(ter
 
 
 def test_many_healthy_tables_are_counted(terminal: Terminal) -> None:
-    """Beyond forty tables a person sees those that need somebody; programs get all."""
+    """Beyond forty tables a person sees those with problems; programs get all."""
     many = "".join(
         f"  - {{name: t{i}, source: shop, table: refunds, checks: [{{type: not_null, columns: [id]}}]}}\n"
         for i in range(45)

@@ -13,7 +13,7 @@ def test_a_project_goes_on_at_the_new_place(
     place: str,  # noqa: F811 - the fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its incidents and class counts are there under the old key; what used the old file is told where it went."""
+    """Its incidents and class counts are there under the old key; users of the old file see where it went."""
     monkeypatch.setenv("XDG_STATE_HOME", str(terminal.folder / "states"))
     terminal.sql("INSERT INTO orders VALUES (3, NULL)")
     terminal("check")

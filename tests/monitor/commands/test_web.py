@@ -80,7 +80,7 @@ def test_a_short_password_is_refused(terminal: Terminal, monkeypatch: pytest.Mon
 
 
 def test_serve_prints_a_link_for_the_address_it_listens_on(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts it may sign in at once; a name that is none is refused before it listens."""
+    """The user who starts it may sign in at once; a name that is none is refused before it listens."""
     from monitor.web import server
 
     monkeypatch.setattr(server, "serve", lambda *_: None)

@@ -114,7 +114,7 @@ def test_editors_accept_what_is_accepted(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_told_with_its_place(tmp_path: Path, old: str, new: str, said: str) -> None:
-    """Each mistake in a declaration is found when the configuration is read, and told at its line."""
+    """Each mistake in a declaration is found when the configuration is read, and reported at its line."""
     assert old in _TEXT
     with pytest.raises(ConfigError) as caught:
         _load(tmp_path, _TEXT.replace(old, new))
@@ -124,7 +124,7 @@ def test_what_makes_no_sense_is_told_with_its_place(tmp_path: Path, old: str, ne
 
 @pytest.mark.parametrize("form", ["{min: 0, max: 9}", "{}", "7", "F, M", "null"])
 def test_a_domain_in_no_known_form_is_told_all_forms(tmp_path: Path, form: str) -> None:
-    """Whoever guesses the keys of a domain sees the three that there are, once."""
+    """An unknown key of a domain lists the three valid ones, once."""
     with pytest.raises(ConfigError) as caught:
         _load(
             tmp_path,

@@ -221,7 +221,7 @@ def test_errors_do_not_tell_secrets(problems_of: Problems, small: str) -> None:
 
 @pytest.fixture
 def examples(reference_data: Path) -> Path:
-    """Return the folder of the example configurations that everybody shares, or skip."""
+    """Return the folder of the example configurations shared by all, or skip."""
     folder = reference_data.parent / "examples"
     if not folder.is_dir():
         pytest.skip("the shared examples are not beside the reference data")

@@ -81,7 +81,7 @@ def test_planned_work_without_an_offset_is_by_the_projects_clock() -> None:
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
 @pytest.mark.parametrize("offsets", [("", ""), ("+14:00", "-14:00")])
 def test_maintenance_without_an_end_is_one_to_the_last_moment(zone: str, offsets: tuple[str, str]) -> None:
-    """Whoever writes the year 9999 for it gets no bug where that is the year 10000 in UTC."""
+    """The year 9999 is no bug where that is the year 10000 in UTC."""
     start, end = (
         datetime.fromisoformat(text) for text in ("0001-01-01T00:00" + offsets[0], "9999-12-31T23:59" + offsets[1])
     )
@@ -90,7 +90,7 @@ def test_maintenance_without_an_end_is_one_to_the_last_moment(zone: str, offsets
 
 
 def test_a_table_belongs_to_its_owner_or_its_domains() -> None:
-    """The owner of a table is its own, else its domain's, else nobody."""
+    """The owner of a table is its own, else its domain's, else none."""
     tables = (
         Table(name="a", source="s", domain="sales", owner="desk"),
         Table(name="b", source="s", domain="sales"),

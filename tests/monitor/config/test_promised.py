@@ -93,5 +93,5 @@ def test_contracts_and_the_promises_of_tables_stand_beside_each_other() -> None:
 def test_a_promise_that_is_about_nothing_is_an_error(
     small: str, problems_of: Problems, line: str, message: str
 ) -> None:
-    """A selector that fits no table would promise nothing, and nobody would notice."""
+    """A selector that fits no table would promise nothing, without an error."""
     assert message in str(problems_of(small.replace("sources:", f"{line}\nsources:", 1)))

@@ -142,7 +142,7 @@ def test_a_reference_to_a_table_that_is_not_configured_is_a_note(load_text: Load
 
 
 def test_a_tier_without_a_price_is_a_note(load_text: Load, small: str) -> None:
-    """A typo in a tier would make downtime free, so it is told."""
+    """A typo in a tier would make downtime free, so it is reported."""
     text = small.replace("    owner: crew", "    tier: glod") + "cost: {tiers: {gold: {per_hour: 5}}}\n"
     (note,) = load_text(text).notes
     assert "tier glod has no price" in note.message

@@ -35,7 +35,7 @@ def _load(tmp_path: Path, text: str = _TEXT) -> Project:
 
 
 def test_each_limit_is_a_check_of_the_table(tmp_path: Path) -> None:
-    """Beside the table's own, under ids that name the release, and found by whoever asks for the table."""
+    """Beside the table's own, under ids that name the release, and found with the table."""
     project = _load(tmp_path)
     (target,) = targets_of(project, ["people"])
     checks = dict(target.subject.checks)
@@ -124,7 +124,7 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
     ],
 )
 def test_what_is_wrong_with_the_keys_of_a_release_is_reported(tmp_path: Path, line: str, said: str) -> None:
-    """A remedy that there is not, or twice; a pseudonym of what names nobody; words and owners that nobody knows."""
+    """A remedy that there is not, or twice; a pseudonym of no identifier; unknown words and owners."""
     text = _TEXT if not line.startswith("limits") else _TEXT.replace("    limits: {k: 5, max_average_risk: 0.2}\n", "")
     with pytest.raises(ConfigError) as error:
         _load(tmp_path, f"{text}    {line}\n")
@@ -136,7 +136,7 @@ def test_what_is_wrong_with_the_keys_of_a_release_is_reported(tmp_path: Path, li
     ("limits", "k"), [({"k": 3}, 3), ({"max_risk": 0.2}, 5), ({"max_risk": 0.3}, 4), ({"k": 3, "max_risk": 0.1}, 10)]
 )
 def test_the_highest_risk_is_a_smallest_group(limits: dict[str, Any], k: int) -> None:
-    """Whoever hides among n is found with probability 1/n; the stricter of the two words holds."""
+    """A person in a class of n is found with probability 1/n; the stricter of the two words holds."""
     assert Limits.model_validate(limits).least_k == k
 
 

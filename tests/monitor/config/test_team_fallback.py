@@ -1,4 +1,4 @@
-"""A daemon goes on without the part of a team whose files are broken; nobody else waits for the team."""
+"""A daemon goes on without the part of a team whose files are broken; other teams do not wait for it."""
 
 import ast
 import os
@@ -99,7 +99,7 @@ def test_two_teams_that_change_together_are_taken_together(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("main", ["tables: [", MAIN.replace("version: 1", "version: 2"), MAIN + "contract: {}\n"])
 def test_an_error_that_is_no_team_s_is_refused_as_a_whole(tmp_path: Path, main: str) -> None:
-    """What everybody shares must be right."""
+    """Shared parts must be right."""
     before = load_apart(write(tmp_path, {}))
     with pytest.raises(ConfigError):
         load_apart(write(tmp_path, {"main": main, "shop": "tables: ["}), before)
@@ -339,7 +339,7 @@ def test_an_error_in_the_main_file_is_known_after_few_attempts(tmp_path: Path, m
 def test_a_rota_loses_the_people_of_a_team_that_is_left_out(
     tmp_path: Path, people: str, fallback: str, expected: dict[str, str] | None
 ) -> None:
-    """Without anybody, or without its fallback, it is left out itself, with what is sent to it."""
+    """Without people, or without its fallback, it is left out itself, with what is sent to it."""
     main = f"""{MAIN.replace("folder: shop, ", 'folder: shop, may: [tables, alerts], channels: ["shop-*"], ')}
 alerts:
   channels:
@@ -355,7 +355,7 @@ alerts:
 
 
 def test_every_rule_on_names_of_tables_and_channels_has_its_place_where_they_may_be_left_out() -> None:
-    """Whoever adds a reference to one adds its place to `absent_teams`, a case to the tests above, and counts it here.
+    """A new reference to one needs its place in `absent_teams`, a case in the tests above, and a count here.
 
     Without that, one broken file of a team could keep a daemon from starting.
     """

@@ -88,7 +88,7 @@ def refused(mesh: Mesh) -> Refused:
 
 
 def test_a_team_adds_what_it_was_granted(mesh: Mesh) -> None:
-    """Tables, contracts, maintenance, channels and routes stand beside those of everybody else."""
+    """Tables, contracts, maintenance, channels and routes stand beside those of others."""
     loaded = load(mesh(), environment=ENVIRONMENT)
     assert [table.name for table in loaded.config.tables] == ["hr.staff", "shop.orders"]
     assert list(loaded.config.contracts) == ["board", "orders"]
@@ -165,7 +165,7 @@ def test_what_was_not_granted_is_refused(refused: Refused, text: str, message: s
 
 
 def test_a_refusal_names_what_was_granted_and_where(mesh: Mesh) -> None:
-    """Whoever reads it knows whom to ask, and for what."""
+    """It names the owner to ask, and what is missing."""
     file = mesh({"teams/crm/a.yaml": "tables:\n  - {name: shop.x, source: shop}\n"})
     with pytest.raises(ConfigError) as caught:
         load(file, environment=ENVIRONMENT)
@@ -304,14 +304,14 @@ def test_folders_of_teams_do_not_overlap(mesh: Mesh, folder: str) -> None:
 
 
 def test_only_files_at_the_top_name_teams(mesh: Mesh) -> None:
-    """Whoever may write in a folder below could otherwise grant itself everything."""
+    """Writers of a folder below could otherwise grant itself everything."""
     file = mesh({"more/b.yaml": 'teams: {evil: {folder: x, tables: ["*"]}}\n', "more/x/c.yaml": ""})
     with pytest.raises(ConfigError, match="'teams' stands in a file of a folder below"):
         load(file.parent, environment=ENVIRONMENT)
 
 
 def test_a_trusted_file_is_no_link_into_the_folder_of_a_team(mesh: Mesh) -> None:
-    """The team would write what everybody trusts."""
+    """The team would write what all users trust."""
     file = mesh({"teams/shop/c.txt": "timezone: Asia/Tokyo\n"})
     (file.parent / "more").mkdir()
     (file.parent / "more" / "c.yaml").symlink_to(file.parent / "teams" / "shop" / "c.txt")
@@ -330,7 +330,7 @@ def test_a_broken_configuration_takes_no_store_from_a_team(mesh: Mesh) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_in_the_folder_is_an_error(mesh: Mesh) -> None:
-    """It would keep a daemon waiting for whoever writes."""
+    """It would keep a daemon waiting for a writer."""
     file = mesh()
     os.mkfifo(file.parent / "teams" / "shop" / "b.yaml")
     with pytest.raises(ConfigError, match="cannot be read"):

@@ -36,7 +36,7 @@ _ENDED = unknown(UnknownReason.BUG, Message("the process ended"))
 
 
 class PlacedPool:
-    """Looks at a table as soon as a job is submitted, except at those that it was told to hang or to die at."""
+    """Looks at a table as soon as a job is submitted, except those configured to hang or to die."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self.clock = clock
@@ -96,7 +96,7 @@ class PlacedPool:
         self.concurrency, self.proven = concurrency, proven
 
     def wake(self) -> None:
-        """Nobody waits here."""
+        """No wait here."""
 
 
 class Plant:

@@ -96,7 +96,7 @@ class Running:
     """A daemon in a process of its own."""
 
     def __init__(self, folder: Path, environment: dict[str, str], options: tuple[str, ...] = ()) -> None:
-        self._log = folder / f"log-{uuid4()}"  # a file: a pipe that nobody reads would stop the daemon
+        self._log = folder / f"log-{uuid4()}"  # a file: a pipe without a reader would stop the daemon
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "monitor", "--format", "json", "run", *options],

@@ -87,7 +87,7 @@ def _once_that_did(place):
 
 
 def test_a_look_that_takes_too_long_is_ended_and_stays_charged(place):
-    """The deadline of the source holds for statistics too; nobody hears more than that there is no answer."""
+    """The deadline of the source holds for statistics too; the only message is that there is no answer."""
     with closing(sqlite3.connect(place.folder / "shop.sqlite")) as connection, connection:
         slow = (
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, 'ann' AS customer FROM n"

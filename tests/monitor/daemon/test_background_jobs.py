@@ -1,4 +1,4 @@
-"""What is done besides the work: each in its time, and told when it fails."""
+"""Background jobs: each in its time, and reported when it fails."""
 
 import threading
 
@@ -74,7 +74,7 @@ def test_how_long_a_chore_fails_or_hangs_is_known():
 
 
 def test_after_the_clock_was_set_back_chores_go_on():
-    """Their next time is planned anew, whatever it was."""
+    """Their next time is planned again."""
     done = threading.Semaphore(0)
     jobs = BackgroundJobs({"tick": PeriodicJob(1, done.release)}, SystemClock())
     jobs.start()

@@ -85,7 +85,7 @@ def test_tables_that_nobody_looks_at_are_named(plant):
 
 
 def test_a_configuration_that_is_wrong_in_one_way_after_another_is_told_once(plant):
-    """Whoever repairs it by trial is not told of each; the status says what is wrong now, and its end is told."""
+    """Repairs by trial are not reported one by one; the status says what is wrong now, and its end is reported."""
     reloader = _reloader(plant)
     path = plant.folder / "tablewatch.yaml"
     text = path.read_text(encoding="utf-8")
@@ -170,7 +170,7 @@ alerts:
 
 
 def test_a_team_that_is_left_out_at_the_start_keeps_its_warnings(plant):
-    """Nobody hears that they ended, nor that they begin again when the files of the team are mended."""
+    """No message says that they ended, nor that they begin again when the files of the team are mended."""
     _write_team(plant, "{type: volume, min: 1, warn: {min: 100}}")
     plant.configure({"orders": "every 15m"}, more=TEAMS + WARNINGS)
     plant.turn(plant.work())

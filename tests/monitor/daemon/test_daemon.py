@@ -165,7 +165,7 @@ def test_pages_are_not_served_for_one_pass(place):
 
 
 def test_the_pages_are_served_beside_it(place):
-    """`run --serve`: started anew with a new configuration, and gone with a daemon that is killed."""
+    """`run --serve`: started again with a new configuration, and gone with a daemon that is killed."""
     port = _free_port()
 
     def asks(path):
@@ -258,7 +258,7 @@ def test_once_counts_how_checks_came_out(place):
 
 
 def test_tables_without_a_schedule_are_told(place):
-    """Whoever forgets the schedule of a table hears that nobody looks at it; of all tables, that nothing happens."""
+    """A table without a schedule is named in a warning; without any schedule the daemon says that nothing will run."""
     idle = ORDERS.replace("schedule: every 1s, ", "")
     place.configure(ORDERS + idle.replace("name: orders, ", "name: idle, table: orders, "))
     with place.daemon() as daemon:
@@ -272,7 +272,7 @@ def test_tables_without_a_schedule_are_told(place):
 
 @pytest.mark.parametrize("name", ["store.db", "store.db.lock", "store.db-shm"])
 def test_a_store_that_is_taken_away_ends_it(place, name):
-    """It does not go on writing into a file that nobody will find, nor without its lock."""
+    """It does not go on writing into an unlinked file, nor without its lock."""
     with place.daemon() as daemon:
         until(lambda: place.number(_RUNS), "a look")
         children = daemon.children()

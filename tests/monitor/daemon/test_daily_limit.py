@@ -159,7 +159,7 @@ def test_what_a_person_runs_is_not_blocked_but_counts(plant: CostlyPlant) -> Non
 
 
 def test_rows_are_limited_where_the_engine_tells(plant: CostlyPlant) -> None:
-    """A limit of rows holds for what is told; seconds are then unlimited."""
+    """A limit of rows holds for what is reported; seconds are then unlimited."""
     plant.limit = "{rows: 25}"
     plant.tables({"low": ("warning", "every 1h", 1000)})
     plant.pool.costs = {"low": ScanCost(1000.0, ReadVolume(10))}

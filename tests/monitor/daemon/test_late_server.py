@@ -17,7 +17,7 @@ from tests.monitor.daemon.running import ORDERS, Place, until
 
 
 class Proxy:
-    """A proxy that hangs up on everybody once, when so many pieces have gone to the server, and then works."""
+    """A proxy that closes all connections once, when so many pieces have gone to the server, and then works."""
 
     def __init__(self, port: int, *, cut_after: int) -> None:
         self._target, self._left = port, cut_after

@@ -58,7 +58,7 @@ def test_a_store_that_fails_meanwhile_puts_it_off(store, tmp_path, monkeypatch):
 
 
 def test_what_was_decided_is_sent_though_what_comes_now_cannot_be_decided(store, tmp_path, monkeypatch):
-    """A bug in deciding is told elsewhere; the messages that wait are none of its business."""
+    """A bug in deciding is reported elsewhere; the messages that wait are none of its business."""
     shop = project(tmp_path)
     speaker = Notifier(store, shop.clock, holder="me")
     monkeypatch.setattr(module, "notify", lambda *_, **__: {}["a bug"])
@@ -100,7 +100,7 @@ def test_what_several_daemons_notice_is_told_once(store, tmp_path):
 
 
 def test_a_statistic_that_is_not_answered_is_told_once_however_long_it_lasts(store, tmp_path):
-    """A budget that is spent stays so for months, through restarts; it is told anew after it was answered again."""
+    """A budget that is spent stays so for months, through restarts; it is reported again after another answer."""
     shop = project(tmp_path, "  operators: [desk]")
     held = OperationalEvent(Operation.STATISTIC_HELD, "orders/weekly", why="less is left", since=NOW)
     answered = OperationalEvent(Operation.STATISTIC_ANSWERED, "orders/weekly", until=NOW)
@@ -125,7 +125,7 @@ def test_a_statistic_that_is_not_answered_is_told_once_however_long_it_lasts(sto
 
 
 def test_two_who_tell_at_the_same_moment_do_not_both_succeed(store, tmp_path, monkeypatch):
-    """Whoever saw no message of the other writes the same one, and the second is left out without an error."""
+    """A daemon that saw no message of the other writes the same one, and the second is left out without an error."""
     shop = project(tmp_path, "  operators: [desk]")
     monkeypatch.setattr(DeliveryReader, "since", lambda *_: [])
     for name in ("one", "two"):

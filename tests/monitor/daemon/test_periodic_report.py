@@ -128,7 +128,7 @@ def test_without_readers_and_folder_no_report_is_made(shop):
 
 
 def test_a_domain_gets_its_own_report(shop):
-    """Its channels and folder get what is about its tables; a domain that nobody watched gets none."""
+    """Its channels and folder get what is about its tables; an unmonitored domain gets none."""
     text = (
         shop.config.read_text().split("report:")[0].replace("  - name: orders", "  - domain: 売/上\n    name: orders")
     )
@@ -190,7 +190,7 @@ report:
 
 
 def test_pages_of_domains_have_names_of_their_own(shop):
-    """A key longer than a file name is cut, and keys that differ in case only are told apart: a digest ends both."""
+    """A key longer than a file name is cut, and keys that differ in case only are distinguished: a digest ends both."""
     keys = ["sales", "Sales", "売" * 100]
     checks = [{"type": "not_null", "columns": ["id"]}]
     tables = [

@@ -39,7 +39,7 @@ def test_a_failure_is_told_below_the_path_and_not_in_the_query():
 
 @pytest.mark.parametrize("well", [True, False])
 def test_an_answer_that_is_no_http_is_told_without_the_address(well):
-    """Whoever listens there may be anybody: that is told, and ends nothing."""
+    """Any process may listen there: that is reported, and ends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer():

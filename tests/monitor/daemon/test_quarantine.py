@@ -19,7 +19,7 @@ _CHECK = PrimaryKey(columns=("id",))
 
 @pytest.mark.parametrize("reason", list(UnknownReason))
 def test_only_a_check_that_ran_is_forgiven(tmp_path, reason):
-    """A source that is away or a check that did not end absolves nobody: neither says that the crash is mended."""
+    """A source that is away or a check that did not end is no proof: neither says that the crash is mended."""
     with open_store(f"sqlite:///{tmp_path}/store.db") as store:
         crashes = QuarantineTracker(store, SimulatedClock(NOW), lambda _: None)
         crashes.add("t.key", "signal SIGSEGV")

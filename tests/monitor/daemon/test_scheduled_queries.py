@@ -77,7 +77,7 @@ def test_without_catching_up_nothing_is_paid_for_late(plant):
 
 
 def test_a_spent_budget_is_told_once_and_kept_quiet_about(plant, caplog):
-    """Ten answers of 0.1 are all; afterwards the table is not asked, and nobody is told again, nor after a restart."""
+    """Ten answers of 0.1 are all; afterwards the table is not read, and no message repeated, nor after a restart."""
     with caplog.at_level("WARNING", logger="tablewatch"):
         plant.go(plant.work(), 14)
         asked = len(plant.pool.jobs)
@@ -303,7 +303,7 @@ def test_a_crash_between_answer_and_the_end_of_the_slot_costs_nothing(plant, mon
 
 
 def test_two_daemons_answer_a_slot_once(plant):
-    """Whoever claims it first: the other finds nothing to do."""
+    """One process claims it first: the other finds nothing to do."""
     works = [plant.work(holder=name, alone=False) for name in ("one", "two")]
     for _ in range(3):
         for work in works:
@@ -317,7 +317,7 @@ def test_two_daemons_answer_a_slot_once(plant):
 
 
 def test_a_daemon_that_lost_its_slot_stores_nothing(plant):
-    """Who comes too late: the slot was answered by whoever took it over."""
+    """Too late: the slot was answered by the process that took it over."""
     slow = plant.work(holder="slow")
     plant.turn(slow, steps=1)
     plant.go(plant.work(holder="other"), every=timedelta(seconds=30))
@@ -388,7 +388,7 @@ def test_a_changed_statistic_is_asked_as_it_is_from_its_next_slot_on(plant):
 
 
 def test_a_statistic_that_changes_before_it_is_charged_is_asked_from_its_next_slot_on(plant):
-    """What a worker found possible was the question as it was; of the other nobody knows, and nothing is charged."""
+    """A worker checked the earlier question; the new one is unchecked, and nothing is charged."""
     work = plant.work()
     plant.turn(work, steps=1)
     plant.declare({"hourly": "{schedule: every 1h, statistic: count, epsilon: 0.25}"})
@@ -414,7 +414,7 @@ def test_a_statistic_that_is_taken_out_and_put_back_changed_is_refused_for_one_s
 
 
 def test_a_slot_that_was_asked_as_something_else_is_given_up_without_a_look(plant):
-    """Where somebody used the id of a slot: that slot only is refused, and nothing is charged for it."""
+    """Where a user used the id of a slot: that slot only is refused, and nothing is charged for it."""
     from monitor.answers.ask import AnswerService
     from remedies.differential_privacy.answers import Count
 

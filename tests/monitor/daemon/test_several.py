@@ -89,7 +89,7 @@ def heard():
 
 
 def test_three_daemons_share_the_work_and_are_killed_in_turn(tmp_path, postgres_url, heard):
-    """Each slot is run once or recorded, each incident is one, each alert is heard, whoever is killed."""
+    """Each slot is run once or recorded, each incident is one, each alert is delivered, whichever daemon is killed."""
     port, messages = heard
     place = SharedPlace(tmp_path, postgres_url, port)
     with ExitStack() as running:
@@ -123,7 +123,7 @@ budgets:
 
 
 def test_daemons_that_share_a_store_answer_each_slot_of_a_statistic_once(tmp_path, postgres_url):
-    """Whoever claims a slot: it has one answer, and at most two charges though a daemon is killed amid it."""
+    """Whichever daemon claims a slot: it has one answer, and at most two charges though a daemon is killed amid it."""
     place = SharedPlace(tmp_path, postgres_url, 9)
     place.configure("  - {name: orders, source: shop}\n", more=_BUDGET)
     assert place.command("privacy", "budget", "create", "orders").returncode == 0
@@ -144,7 +144,7 @@ def test_daemons_that_share_a_store_answer_each_slot_of_a_statistic_once(tmp_pat
 
 
 def _told(messages, reason):
-    """Count, per incident, the different messages that told it for a reason."""
+    """Count, per incident, the different messages that reported it for a reason."""
     found = {(name, item["id"]) for name, body in messages for item in body["incidents"] if item["reason"] == reason}
     return Counter(incident for _, incident in found)
 

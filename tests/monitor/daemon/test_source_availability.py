@@ -31,7 +31,7 @@ def test_a_source_that_is_away_for_long_is_told_once():
 
 
 def test_a_source_that_comes_back_soon_is_not_told_of():
-    """A short outage is nobody's business but its tables'."""
+    """A short outage concerns its tables only."""
     reach = SourceAvailability()
     assert list(reach.take([_found(0, away=True), _found(9, away=False)])) == []
     assert list(reach.take([_found(9 + LONG.total_seconds() / 60, away=True)])) == []
@@ -47,7 +47,7 @@ def test_an_outage_is_reported_also_if_the_clock_is_set_back_in_it():
 
 
 def test_a_source_that_hangs_is_away_too():
-    """It refuses at first, then it hangs: it is one outage, told with its beginning, and only an answer ends it."""
+    """It refuses at first, then it hangs: it is one outage, reported with its beginning, and only an answer ends it."""
     reach = SourceAvailability()
     assert list(reach.take([_found(0, away=True), _found(6, away=True, reason=UnknownReason.TIMEOUT)])) == []
     (gone,) = reach.take([_found(11, away=True, reason=UnknownReason.TIMEOUT)])
@@ -84,7 +84,7 @@ def test_a_table_that_can_no_longer_be_checked_is_reported_once_and_so_is_its_re
 
 
 def test_revoked_rights_are_reported_after_ten_minutes():
-    """Rights are often given back at once, when a table is made anew."""
+    """Rights are often given back at once, when a table is made again."""
     tables = TableAvailability()
     assert list(tables.take([_result(0), _result(5, UnknownReason.PERMISSION)])) == []
     (lost,) = tables.take([_result(10, UnknownReason.PERMISSION)])

@@ -1,4 +1,4 @@
-"""A daemon that does not do what it is there for says so to whoever waits for its heartbeat."""
+"""A daemon that does not do what it is there for sends no heartbeat."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -51,7 +51,7 @@ def test_no_workers_is_not_well(daemon, monkeypatch):
 
 @pytest.mark.parametrize(("seconds", "well"), [(0.0, True), (119.0, True), (120.0, False)])
 def test_alerts_that_are_not_decided_on_are_not_well(plant, daemon, monkeypatch, seconds, well):
-    """Incidents that nobody hears of help nobody, whether a bug or a server that hangs is in the way."""
+    """Undelivered alerts make the daemon unwell, whether a bug or a server that hangs is in the way."""
     daemon._background = BackgroundJobs({}, plant.clock)
     monkeypatch.setattr(BackgroundJobs, "failing_for", lambda _, name: seconds if name == "alerts" else 0.0)
     assert daemon.is_well is well

@@ -93,7 +93,7 @@ def test_a_run_that_takes_longer_than_its_period_does_not_pile_up(plant):
 
 @pytest.mark.parametrize("back", [timedelta(minutes=30), timedelta(hours=3), timedelta(days=400)])
 def test_a_clock_that_is_set_back_stops_nothing(plant, back):
-    """The tables are planned anew from the new time on; slots that come a second time are run a second time."""
+    """The tables are planned again from the new time on; slots that come a second time are run a second time."""
     plant.turn(plant.work())
     plant.clock = SimulatedClock(NOW - back)
     work = plant.work()
@@ -269,7 +269,7 @@ def test_results_of_a_lease_that_was_lost_are_dropped(plant):
 
 
 def test_while_the_store_is_locked_nothing_is_lost_and_nothing_new_begins(plant):
-    """What was found waits for the store, is remembered when it is free again, and the reason is told meanwhile."""
+    """What was found waits for the store, is remembered when it is free again, and the reason is reported meanwhile."""
     plant.configure({"orders": "every 15m", "others": "every 15m"})
     work = plant.work()
     plant.pool.hanging.add("others")
@@ -349,7 +349,7 @@ def test_a_check_that_ends_its_worker_is_found_and_left_out_after_five_times(pla
 
 
 def test_a_table_that_ends_every_worker_before_any_check_is_given_up(plant):
-    """A source that kills whoever opens it is unknown in the end, and does not go round for ever."""
+    """A source that kills every worker that opens it is unknown in the end, and does not go round for ever."""
 
     class Hopeless(type(plant.pool)):
         def submit(self, job):
@@ -552,7 +552,7 @@ def test_the_first_once_means_the_line_of_this_minute(plant):
 
 
 def test_what_left_the_configuration_while_it_was_looked_at_opens_no_incident(plant):
-    """Nobody would close it: the table is not looked at again."""
+    """It would stay open: the table is not looked at again."""
     with closing(sqlite3.connect(plant.folder / "shop.sqlite")) as connection, connection:
         connection.execute("INSERT INTO orders VALUES (1, NULL)")
     plant.configure({"orders": "every 15m", "stays": "every 15m"})

@@ -113,7 +113,7 @@ def test_twins_of_our_own_are_comments_that_are_checks(tmp_path: Path) -> None:
 
 
 def test_a_test_of_two_tables_is_named(tmp_path: Path) -> None:
-    """Nobody can tell which table is wrong."""
+    """Which table is wrong is unknown."""
     notes = propose_configuration(_write(tmp_path), None).notes
     assert notes == ["test 'test.shop.two.6' is skipped: it reads 2 tables; add it to a table by hand"]
 

@@ -311,7 +311,7 @@ def test_a_token_is_not_sent_in_the_clear() -> None:
     """An address without TLS beyond this machine is refused when the configuration is read."""
     OpenLineage(url="http://marquez:5000/api/v1/lineage")
     with pytest.raises(ValueError, match="would be sent unencrypted"):
-        OpenLineage(url="http://marquez:5000/api/v1/lineage", token="canary")  # noqa: S106 - of nobody
+        OpenLineage(url="http://marquez:5000/api/v1/lineage", token="canary")  # noqa: S106 - no secret
 
 
 _IN, _OUT = {"namespace": "x", "name": "db.orders"}, {"namespace": "x", "name": "db.refunds"}

@@ -24,7 +24,7 @@ COLUMNS = {"id": "direct-identifier", "born": "quasi-identifier", "sex": "quasi-
 
 
 def people(rows: int = 40) -> pd.DataFrame:
-    """Return people of two sexes, born in four years, of whom each group has two illnesses."""
+    """Return people of two sexes, born in four years; each group has two illnesses."""
     numbers = range(rows)
     return pd.DataFrame(
         {

@@ -114,7 +114,7 @@ def test_two_randomised_exports_at_once_add_up(desk: Desk, monkeypatch: pytest.M
 
 
 def test_a_budget_under_another_name_of_the_table_is_not_passed_by(desk: Desk) -> None:
-    """Nothing would be charged for what is told of the same people."""
+    """Nothing would be charged for answers about the same people."""
     _budgeted(desk)
     twin = {"table": "twin", "columns": COLUMNS, "limits": {"epsilon": 1}, "remedies": [RANDOMISE]}
     desk.more |= {"tables": [{"name": name, "source": "lake", "table": "people"} for name in ("people", "twin")]}

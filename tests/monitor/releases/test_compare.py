@@ -22,7 +22,7 @@ WIDE = {**COLUMNS, "born": "quasi-identifier", "town": "quasi-identifier"}
 
 
 def _crowd() -> pd.DataFrame:
-    """Return people whom too few are alike with: of forty years, in five towns."""
+    """Return people in classes smaller than k: of forty years, in five towns."""
     frame = people(120)
     return frame.assign(
         born=[1950 + 7 * number % 40 for number in range(120)], town=[f"t{number % 5}" for number in range(120)]
@@ -99,7 +99,7 @@ def test_a_remedy_that_is_killed_is_one_row(desk: Desk, monkeypatch: pytest.Monk
 
 
 def test_a_remedy_that_raises_is_one_row(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it raised is told by its class: its text may hold data."""
+    """What it raised is reported by its class: its text may hold data."""
     desk.write(remedies=[{"remedy": "suppress"}])
     monkeypatch.setattr(compare_module, "_try", _raises_at_suppress)
     found = _named(_compared(desk))

@@ -94,7 +94,7 @@ def test_nothing_leaves_without_an_approval(desk: Desk) -> None:
 
 
 def test_a_table_that_changed_after_the_approval_is_on_hold(desk: Desk) -> None:
-    """Even where it keeps every limit still: what was approved is what somebody has looked at."""
+    """Even where it keeps every limit still: an approval is of the content that was reviewed."""
     desk.approve()
     desk.write(people(48))
     with pytest.raises(Stop, match="the table has changed since"):
@@ -128,7 +128,7 @@ def test_a_table_that_changes_during_the_export_is_on_hold(desk: Desk, monkeypat
 
 
 def test_an_approval_that_is_taken_back_during_the_export_counts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever holds a release while it is written stops it."""
+    """A hold during the export stops it."""
     desk.approve()
     write = treat.write_treated
 
@@ -181,7 +181,7 @@ def test_a_column_that_is_gone_holds(desk: Desk) -> None:
 
 
 def test_an_unclassified_column_cannot_be_approved(desk: Desk) -> None:
-    """Nobody has said what it says of persons; nor can a column that is not there."""
+    """An unclassified column cannot be exported; nor can a column that is not there."""
     desk.write(columns={name: one for name, one in COLUMNS.items() if name != "ill"})
     with pytest.raises(Stop, match="does not classify ill"):
         desk.approve()
@@ -206,7 +206,7 @@ def test_only_approvers_approve(desk: Desk) -> None:
 
 
 def test_pseudonyms_are_the_same_within_a_release_and_in_no_other(desk: Desk) -> None:
-    """A person keeps one name in a release, and nobody can find it in another."""
+    """A person keeps one name in a release, and no other release has it."""
     desk.more = {
         "releases": {"other": {"table": "people", "columns": COLUMNS, "limits": {"k": 5}, "pseudonyms": ["id"]}}
     }
@@ -227,7 +227,7 @@ def test_pseudonyms_are_the_same_within_a_release_and_in_no_other(desk: Desk) ->
 
 
 def test_no_statistics_and_no_metadata_of_pandas_leave(desk: Desk) -> None:
-    """A minimum of a column may be the value of somebody who is not in the file any more."""
+    """A minimum of a column may be the value of a person who is not in the file any more."""
     desk.given_out(remedy="suppress", limits={"k": 2})
     file = pq.ParquetFile(desk.folder / "out.parquet")
     assert file.schema_arrow.metadata is None
@@ -345,7 +345,7 @@ def test_whatever_goes_wrong_leaves_nothing(
 
 
 def test_a_file_that_cannot_get_its_name_is_on_record(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Better an export on record that nobody has than a file that nobody knows of."""
+    """There may be an export on record without a file, never a file without a record."""
     desk.approve()
 
     replace = Path.replace
@@ -362,7 +362,7 @@ def test_a_file_that_cannot_get_its_name_is_on_record(desk: Desk, monkeypatch: p
 
 
 def test_two_exports_at_once_cannot_miss_each_other(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who ends second was not compared with who ended first, and has to begin anew."""
+    """Who ends second was not compared with who ended first, and has to be repeated."""
     desk.write(person_key="id").approve()
     check = gate.ExportPermission.check_again
     ended: list[int] = []
@@ -381,7 +381,7 @@ def test_two_exports_at_once_cannot_miss_each_other(desk: Desk, monkeypatch: pyt
 
 
 def test_rows_that_are_all_of_one_person_hide_nobody(desk: Desk) -> None:
-    """Persons are counted and not rows, whether the release says whose a row is or a direct identifier repeats."""
+    """People are counted and not rows, whether the release says whose a row is or a direct identifier repeats."""
     desk.write(people().assign(id=[f"p{number % 8}" for number in range(40)]))
     for words in ({}, {"person_key": "id"}):
         with pytest.raises(Stop, match="8 people are in a group with fewer than 4 others"):
@@ -431,7 +431,7 @@ def test_a_sensitive_column_without_a_limit_on_its_values_is_said(desk: Desk) ->
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
 def test_an_export_that_cannot_get_its_name_is_not_on_record(desk: Desk, kind: str) -> None:
-    """No export, and none of its persons: what is at the place is looked at before anything is recorded."""
+    """No export, and none of its people: what is at the place is looked at before anything is recorded."""
     desk.write(people(80), person_key="id").approve()
     place = desk.folder / "out.parquet"
     {"folder": place.mkdir, "link": lambda: place.symlink_to("elsewhere"), "pipe": lambda: os.mkfifo(place)}[kind]()

@@ -1,4 +1,4 @@
-"""Nobody can forge a decision, an export or remembered persons with SQL: export, `doctor` and `verify` notice it."""
+"""Decisions, exports and remembered people cannot be forged with SQL: export, `doctor` and `verify` notice it."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def _problems(desk: Desk) -> Sequence[str]:
 
 
 def _forged_entry(desk: Desk) -> str:
-    """Insert the approval again with an entry that follows in the chain, as somebody would who knows this code."""
+    """Insert the approval again with an entry that follows in the chain, as an attacker would who knows this code."""
     connection = sqlite3.connect(desk.folder / "store.db")
     number, head = connection.execute("SELECT number, hash FROM ledger_entry ORDER BY number DESC").fetchone()
     (last,) = connection.execute("SELECT max(id) FROM release_event").fetchone()
@@ -134,7 +134,7 @@ PERSONS = {
 
 @pytest.mark.parametrize("forgery", list(PERSONS))
 def test_forged_persons_stop_exports_and_are_diagnosed(desk: Desk, forgery: str) -> None:
-    """Whom an earlier export held decides what the next one exposes: it is what was recorded, or nothing leaves."""
+    """The people of an earlier export decide what the next one exposes: they are as recorded, or nothing leaves."""
     desk.approve()
     _sql(desk, PERSONS[forgery])
     with pytest.raises(Stop, match=r"cannot be trusted: the people of 'extract .*' were changed"):
@@ -144,13 +144,13 @@ def test_forged_persons_stop_exports_and_are_diagnosed(desk: Desk, forgery: str)
 
 
 def test_removed_persons_are_diagnosed(desk: Desk) -> None:
-    """A release whose persons are gone cannot be compared, and the ledger knows that there were some."""
+    """A release whose people are gone cannot be compared, and the ledger knows that there were some."""
     _sql(desk, "DELETE FROM released_row", "DELETE FROM released_value", "DELETE FROM release")
     assert any("were removed" in text for text in _problems(desk))
 
 
 def test_after_a_person_has_looked_every_release_is_on_hold(desk: Desk) -> None:
-    """The record is taken as it is, for a reason; nothing leaves before somebody approves again."""
+    """The record is taken as it is, for a reason; nothing leaves before another approval."""
     _sql(desk, AGAIN, *PERSONS.values())
     with desk.decisions() as decisions:
         project, now = decisions.case.project, desk.clock.now()

@@ -40,7 +40,7 @@ def _write(desk: Desk, where: str) -> Path:
 
 @pytest.mark.parametrize("where", ["remedy", "release"])
 def test_another_hierarchy_in_the_same_file_is_another_remedy(desk: Desk, where: str) -> None:
-    """It would give out other values than those that somebody approved."""
+    """It would give out other values than the approved ones."""
     path = _write(desk, where)
     given = desk.export("first.csv", remedy="generalise")
     assert given.event.body["rows"] == 40
@@ -52,7 +52,7 @@ def test_another_hierarchy_in_the_same_file_is_another_remedy(desk: Desk, where:
 
 
 def test_assess_sees_another_hierarchy_too(desk: Desk) -> None:
-    """Nobody has to try an export to learn that there will be none."""
+    """That an export will be refused is known without trying it."""
     path = _write(desk, "remedy")
     with desk.decisions() as decisions:
         assert assess_release(decisions).word == "approved"
@@ -78,7 +78,7 @@ def test_a_hierarchy_that_changes_during_the_export_counts(desk: Desk, monkeypat
 
 
 def test_a_hierarchy_that_is_gone_gives_nothing_out(desk: Desk) -> None:
-    """Without the file, the column would be generalised as if nobody had declared anything."""
+    """Without the file, the column would be generalised as if nothing were declared."""
     path = _write(desk, "remedy")
     path.unlink()
     with pytest.raises(Stop, match="has changed since the approval"):

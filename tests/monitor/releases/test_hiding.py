@@ -14,7 +14,7 @@ from tests.monitor.releases.desk import Desk, rows_of
 COLUMNS = {"id": "direct-identifier", "zip": "quasi-identifier", "ill": "sensitive"}
 ALIKE = {10007, 10019}
 OTHER_REGION = "a key of signatures 1"
-"""Under this key the district that is suppressed besides is not in the region of 10007."""
+"""Under this key the district that is suppressed in addition is not in the region of 10007."""
 TREATMENTS: Sequence[Mapping[str, Any]] = (
     {"remedy": "suppress"},
     {"remedy": "suppress", "cells": True},
@@ -163,7 +163,7 @@ def _grown(frame: pd.DataFrame, ills: Sequence[str], *, district: str = "10000")
 
 @pytest.mark.parametrize("limits", [{"k": 5, "l": 2}, {"k": 5, "t": 0.5}, {"k": 5, "l": 3}])
 def test_newcomers_with_one_diagnosis_are_refused_or_wait(desk: Desk, limits: Mapping[str, Any]) -> None:
-    """Five persons join a class: subtracting the first export shows what they have; with others they can leave."""
+    """Five people join a class: subtracting the first export shows what they have; with others they can leave."""
     frame = patients(set())
     frame = frame.sort_values("zip", ignore_index=True).assign(ill=["flu", "cold", "ulcer", "gout", "flu"] * 30)
     remedy = configured(desk, frame, {"remedy": "suppress"}, limits=limits)

@@ -220,7 +220,7 @@ visits = st.lists(
 
 
 def _of_people(rows: Sequence[Row]) -> bool:
-    """Return whether rows of a class are of k people, of whom not all have one value, and have two values."""
+    """Return whether rows of a class are of k people with two values."""
     people = {row.person for row in rows}
     holders = Counter(value for _, value in {(row.person, row.value) for row in rows})
     return len(people) >= LIMITS.k and len(holders) >= 2 and max(holders.values()) < len(people)

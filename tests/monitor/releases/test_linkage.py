@@ -37,7 +37,7 @@ def test_who_is_alike_in_all_rows_is_close_to_all(desk: Desk) -> None:
 
 
 def test_a_pseudonym_links_rows_without_a_person_key_too(desk: Desk) -> None:
-    """One with another pair of groups than all others is found by both rows; rows that name nobody are not linked."""
+    """One with another pair of groups than all others is found by both rows; rows without a person are not linked."""
     frame = people(80).assign(id=[f"p{number // 2}" for number in range(80)])
     frame.loc[79, "born"] = 1961
     desk.write(frame)

@@ -114,7 +114,7 @@ def test_no_exact_group_is_smaller_than_k(desk: Desk, values: str, end: str) -> 
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 @pytest.mark.parametrize("pair", [(0.0, -0.0), (float("nan"), -float("nan"))])
 def test_what_an_engine_takes_for_one_value_is_written_as_one(desk: Desk, pair: tuple[float, float], end: str) -> None:
-    """Two and two are four only where nobody can tell them apart by their bits."""
+    """Two and two are four only where their bits are equal."""
     frame = pd.concat([_frame(list(pair), each=2), _frame([1.0], each=4)], ignore_index=True)
     draft = desk.folder / f"out.{end}"
     assert _given_out(_desk(desk, frame), AS_IT_IS, draft)
@@ -162,7 +162,7 @@ def test_few_rows_are_one_group_or_none(desk: Desk, rows: int) -> None:
 
 
 def test_the_greatest_does_not_stay_alone(desk: Desk) -> None:
-    """Somebody who earns a thousand times as much as all others is not found by that."""
+    """A person who earns a thousand times as much as all others is not found by that."""
     frame = _frame([1.0, 2.0, 3.0], each=4)
     frame = pd.concat([frame, frame.tail(2).assign(odd=1e9)], ignore_index=True)
     case = _desk(desk, frame)

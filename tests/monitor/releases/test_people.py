@@ -185,7 +185,7 @@ def test_an_approval_outlives_the_words_that_an_earlier_version_did_not_have(des
 
 
 def test_the_worst_of_several_identifiers_counts_what_columns_find(desk: Desk) -> None:
-    """By the ward, which repeats too, a tariff finds nobody; by the patient it finds half of them."""
+    """By the ward, which repeats too, a tariff identifies no person; by the patient it finds half of them."""
     frame = visits(of_one=False).assign(ward=["w1", "w2"] * 24)
     frame = frame.assign(tariff=[f"t{number // 6 if number < 24 else 9}" for number in range(48)])
     columns = {"ward": "direct-identifier", **COLUMNS, "tariff": "other"}

@@ -1,4 +1,4 @@
-"""Whom several exports of one table expose together: exact numbers, refused or warned of."""
+"""People exposed by several exports of one table together: exact numbers, refused or warned of."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def _left_over(before: Rows, after: Rows, k: int) -> int:
 
 @given(before=releases, after=releases, k=st.integers(2, 5))
 def test_exposed_persons_are_counted_as_the_attack_finds_them(before: Rows, after: Rows, k: int) -> None:
-    """By intersection and by difference, also where persons have several rows, or are in one export only."""
+    """By intersection and by difference, also where people have several rows, or are in one export only."""
     assert intersect_signed(_signed(before), _signed(after), k).exposed == _intersected(before, after, k)
     assert left_over_signed(_signed(before), _signed(after), k) == _left_over(before, after, k)
 
@@ -96,7 +96,7 @@ def test_persons_of_a_class_are_counted_once(rows: Rows, k: int) -> None:
 
 
 def test_nulls_are_one_class_and_one_person() -> None:
-    """Nobody knows whether rows without a person are of several."""
+    """Whether rows without a person are of several is unknown."""
     found = person_level_k(
         pd.Series([None] * 6, dtype=object), pd.DataFrame({"a": [None] * 6, "b": [np.nan] * 6}), k=2, linked=False
     )
@@ -105,7 +105,7 @@ def test_nulls_are_one_class_and_one_person() -> None:
 
 @pytest.fixture
 def twice(desk: Desk) -> Desk:
-    """Return a desk that has exported its table, by year and sex, persons known by `id`."""
+    """Return a desk that has exported its table, by year and sex, people known by `id`."""
     desk.write(people(80), person_key="id").approve()
     desk.export("first.parquet")
     return desk
@@ -122,7 +122,7 @@ def test_the_same_export_again_exposes_nobody(twice: Desk) -> None:
 
 
 def test_nobody_in_both_is_said(twice: Desk) -> None:
-    """Keys that are written otherwise name others, so that nothing is found; whoever looks at the number sees it."""
+    """Keys that are written otherwise name others, so that nothing is found; the number shows it."""
     assert twice.export("second.parquet").event.body["earlier"][0]["persons_in_both"] == 80  # type: ignore[index, call-overload] # the first
     frame = people(80)
     twice.write(frame.assign(id=frame["id"].str.upper())).approve()
@@ -194,7 +194,7 @@ def test_a_name_is_of_the_same_table_where_it_lives_in_the_same_place(
 
 
 def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
-    """Somebody new is what the second has more than the first."""
+    """A new person is the difference of the second and the first."""
     twice.write(people(82)).approve()
     with pytest.raises(Stop, match="the difference identifies 2 people who are in only one of them"):
         twice.export("second.parquet")
@@ -221,7 +221,7 @@ def test_groups_are_by_all_quasi_identifiers(desk: Desk) -> None:
 
 
 def test_three_exports_are_compared_together(desk: Desk) -> None:
-    """Each two leave ten persons alike, all three five."""
+    """Each two leave ten people alike, all three five."""
     wide = dict(zip("abc", (20, 10, 5), strict=True))
     parts = {name: [number // width % 2 for number in range(40)] for name, width in wide.items()}
     words = {"id": "direct-identifier", "ill": "sensitive", **dict.fromkeys("abc", "quasi-identifier")}
@@ -306,7 +306,7 @@ def test_l_that_only_an_earlier_export_promised_still_holds(desk: Desk) -> None:
 
 
 def test_the_same_groups_again_keep_l_and_t(desk: Desk) -> None:
-    """What is exported twice tells nothing more, also of persons with several rows in several groups."""
+    """What is exported twice tells nothing more, also of people with several rows in several groups."""
     frame = pd.concat([_crossed(), _crossed().assign(a=lambda rows: 1 - rows["a"])], ignore_index=True)
     desk.write(**_two_views(frame, limits={"k": 10, "l": 2, "t": 0.9})).approve("by_a")
     desk.export("a.parquet", remedy="by_a")
@@ -393,7 +393,7 @@ def test_a_file_that_was_renamed_is_the_same_table(twice: Desk) -> None:
 
 
 def test_persons_who_are_in_exports_of_another_table_are_said(twice: Desk) -> None:
-    """A changed copy is another table, as far as anybody can tell; that the persons are the same is noted."""
+    """A changed copy is another table, by its content; that the people are the same is noted."""
     people(79).to_parquet(twice.folder / "folk.parquet")
     twice.source = {"files": "folk.parquet"}
     twice.more = {"tables": [{"name": "folk", "source": "lake"}]}
@@ -414,7 +414,7 @@ def test_a_column_has_one_classification_over_all_exports(desk: Desk) -> None:
 
 
 def test_releases_of_one_table_under_two_names_classify_alike(desk: Desk) -> None:
-    """Nobody approves a release that calls `other` what another one of the same table protects."""
+    """A release cannot be approved that calls `other` what another one of the same table protects."""
     other = {"table": "twin", "columns": {**COLUMNS, "sex": "other"}, "limits": {"k": 5}}
     desk.more = {
         "sources": {"lake": {"files": "people.parquet"}, "pond": {"files": "*.parquet"}},
@@ -450,7 +450,7 @@ def test_an_export_without_a_person_key_cannot_be_compared_later(desk: Desk) -> 
 
 
 def test_another_person_key_cannot_be_compared(twice: Desk) -> None:
-    """Persons are then told apart otherwise."""
+    """People are then distinguished otherwise."""
     twice.write(people(80).assign(card=people(80)["id"]))
     with pytest.raises(Stop, match="it cannot be compared"):
         twice.given_out("second.parquet", columns={**COLUMNS, "card": "direct-identifier"}, person_key="card")
@@ -470,7 +470,7 @@ def test_a_lost_key_cannot_be_compared(twice: Desk) -> None:
 
 
 def test_rows_that_name_nobody_cannot_be_compared(desk: Desk) -> None:
-    """They might be anybody's."""
+    """They may be of any person."""
     frame = people(80)
     frame.loc[frame.index[:8], "id"] = None
     desk.write(frame, person_key="id").approve()
@@ -518,7 +518,7 @@ def test_whom_a_stopped_export_held_is_forgotten(twice: Desk) -> None:
 def test_an_export_that_is_taken_for_a_dead_one_says_that_it_was_overtaken(
     twice: Desk, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another one that ends while whom it holds is being written, or just was, forgets it."""
+    """Another one that ends while its people are being written, or just were, removes them."""
     writes = StoredCounts.write_release
     ended: list[int] = []
 

@@ -31,7 +31,7 @@ def _outcome(shop, store):
 
 
 def test_a_later_table_is_compared_with_a_remembered_release(shop):
-    """Remembering takes signatures of persons and classes; a regrouping that singles people out then fails."""
+    """Remembering takes signatures of people and classes; a regrouping that singles people out then fails."""
     with shop.project().open_store() as store:
         (remembered,) = remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         assert (remembered.check_id, remembered.rows, remembered.unnamed) == ("orders.re-release", 4, 1)
@@ -94,7 +94,7 @@ def test_a_name_is_used_once_until_it_is_forgotten(shop):
 
 
 def test_what_cannot_be_remembered_is_told(shop):
-    """An unknown table, one without the check, and one without persons: each says what to do."""
+    """An unknown table, one without the check, and one without people: each says what to do."""
     project = shop.project()
     with project.open_store() as store:
         with pytest.raises(ReleaseNotStored, match="table 'order' is not configured"):

@@ -62,7 +62,7 @@ def test_a_changed_file_is_not_what_was_exported(desk: Desk, name: str) -> None:
 
 
 def test_a_certificate_that_was_forged_verifies_nothing(desk: Desk) -> None:
-    """Somebody writes the hash of his own file into the record."""
+    """An attacker writes the hash of another file into the record."""
     desk.given_out("out.csv")
     frame = people(3)[["born", "sex", "ill"]]
     frame.to_csv(desk.folder / "mine.csv", index=False)

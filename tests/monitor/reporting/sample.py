@@ -230,7 +230,7 @@ def timeline() -> Timeline:
 
 
 def domains() -> DomainGrid:
-    """Return two domains over twelve weeks, the first of which nobody knows."""
+    """Return two domains over twelve weeks, the first of which has no data."""
     cells = [None, *(DomainCell(at % 3, (at % 3) * HOUR, (at % 3) * 2) for at in range(11))]
     calm = (None, *(DomainCell(0, 0, 0) for _ in range(11)))
     rows = (DomainRow("sales", tuple(cells)), DomainRow(None, calm))
@@ -238,7 +238,7 @@ def domains() -> DomainGrid:
 
 
 def by_domain() -> tuple[DomainSection, ...]:
-    """Return three domains: one with all that may be told of one, one of which nobody knows, and tables without one."""
+    """Return three domains: one with all figures, one without data, and tables without one."""
     availability = LevelResult(Level.AVAILABILITY, Fraction(99, 100), LevelVerdict.BROKEN, Fraction(9, 10))
     kept = replace(availability, verdict=LevelVerdict.KEPT)
     week = Window.of(WEEK.start, WEEK.end)
@@ -261,7 +261,7 @@ def by_domain() -> tuple[DomainSection, ...]:
 
 
 def products() -> tuple[ProductState, ...]:
-    """Return two data products: one that was down and broke a promise, one of which nobody knows."""
+    """Return two data products: one that was down and broke a promise, one without data."""
     week = Window.of(WEEK.start, WEEK.end)
     tables = ("sales.orders", "crm.customers")
     consumers = ("finance dashboard", "pricing model")

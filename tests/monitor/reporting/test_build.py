@@ -196,7 +196,7 @@ def test_a_domain_is_unknown_while_its_checks_see_nothing():
 
 
 def test_a_domain_tells_what_asks_for_somebody():
-    """A domain has the figures of its tables, what lasts and came back, its service levels, and what nobody owns."""
+    """A domain has the figures of its tables, what lasts and came back, service levels, and tables without owner."""
     everywhere = JudgedContract("both", ("web.events", "crm.customers"), window_of(WEEK), [])
     own = replace(everywhere, name="own", tables=("crm.customers",))
     other, customer = build(SIX, contracts=(everywhere, own)).by_domain
@@ -222,14 +222,14 @@ def test_a_domain_of_which_nobody_knows_has_no_figures():
 
 
 def test_a_domain_of_an_incident_without_length_is_known():
-    """An incident that somebody logged as one moment counts for its domain, though no check saw anything."""
+    """An incident that a user logged as one moment counts for its domain, though no check saw anything."""
     report = build([incident(1, "crm.customers", episode(0, 0, 0))])
     section = next(section for section in report.by_domain if section.name == "customer")
     assert section.figures.n_occurred == report.figures.this.n_occurred == 1
 
 
 def test_domains_have_their_titles_and_unknown_ones_come_last():
-    """A row has the title of its domain; calm tables that somebody watched come before those that nobody did."""
+    """A row has the title of its domain; calm monitored tables come before unmonitored ones."""
     grid = build(SIX[:2], config={"domains": {"customer": {"owner": "crm", "title": "Customers"}}}).domains
     assert [(row.name, row.title) for row in grid.rows] == [(None, None), ("customer", "Customers")]
 
@@ -265,14 +265,14 @@ def test_parts_add_up():
 
 
 def test_owners():
-    """Downtime falls to the owner of the root cause; a domain's owner counts, and nobody is nobody."""
+    """Downtime falls to the owner of the root cause; a domain's owner counts, and without an owner there is none."""
     caused = incident(7, "web.events", episode(30, 31, 35), root=1)
     report = build((*SIX, caused))
     assert [(share.name, share.n) for share in report.owners] == [("Commerce data team", 3), ("crm", 1), (None, 1)]
 
 
 def test_owners_of_one_name():
-    """Two owners with one name are two rows, told apart by key; the key of each is in `owner`."""
+    """Two owners with one name are two rows, distinguished by key; the key of each is in `owner`."""
     owners = {"shop": {"name": "Data team"}, "crm": {"name": "Data team"}}
     report = build(SIX, config={"owners": owners})
     rows = [(share.name, share.owner) for share in report.owners]
@@ -457,7 +457,7 @@ def test_lever_needs_both_ends():
 
 
 def test_not_counted():
-    """What ended as a false positive, planned work and releases at risk are told, not counted."""
+    """What ended as a false positive, planned work and releases at risk are reported, not counted."""
     planned = {"tables": ["sales.orders"], "start": at(3).isoformat(), "end": at(5).isoformat(), "reason": "upgrade"}
     risky = incident(8, "crm.customers", episode(1, 2, 3), kind=Kind.DISCLOSURE)
     report = build((*SIX, risky), config={"maintenance": [planned]})
@@ -480,7 +480,7 @@ def test_without_rates():
 
 
 def test_notes_of_valid_rates():
-    """The notes of all rates that hold at some time of the week are told, oldest first."""
+    """The notes of all rates that hold at some time of the week are reported, oldest first."""
     history = [
         {"valid_from": "2025-01-01", "tiers": {"gold": {"per_hour": 1}}, "note": "old"},
         {"valid_from": "2026-11-12", "note": "new"},
@@ -501,7 +501,7 @@ def test_quiet_week():
 
 
 def test_before_monitoring():
-    """Weeks before anybody looked are not good weeks: no comparison, no median, no bar."""
+    """Weeks before the first run are not good weeks: no comparison, no median, no bar."""
     report = build(SIX[:2], since=-1)
     assert report.figures.before is not None  # the last hour of the week before was watched
     report = build(SIX[:2], since=0)
@@ -809,7 +809,7 @@ def test_clock_change_week():
 
 
 def test_as_known_now():
-    """A week is told as it is known now: what was detected later is in it."""
+    """A week is reported as it is known now: what was detected later is in it."""
     late = incident(1, "sales.orders", episode(100, 170, None))
     assert build([late]).figures.this.n == 1
     assert build([late], now=datetime(2026, 11, 15, 15, 30, tzinfo=UTC)).figures.this.n == 0

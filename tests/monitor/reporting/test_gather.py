@@ -81,7 +81,7 @@ def test_what_checks_cost_is_of_the_runs_of_the_week(week_of_shop):
 
 
 def test_time_since_the_last_run_is_unobserved(week_of_shop):
-    """After the last run nobody looked; the store cannot know that yet, the report does."""
+    """Time after the last run is unobserved; the store cannot know that yet, the report does."""
     _, report = week_of_shop
     (spot,) = report.coverage.unobserved
     last_run = NOW + timedelta(hours=23)

@@ -98,7 +98,7 @@ def test_quiet_weeks():
 
 
 def test_unknown_periods():
-    """A week of which nobody knows is not called quiet, and its sentence says why nobody knows."""
+    """A week without data is not called quiet, and its sentence says why there is none."""
     since = datetime(2026, 10, 5, 15, 10, tzinfo=UTC)
     tokyo = Localizer("en", "Asia/Tokyo")
     nothing_yet = "Monitoring had not started: the first check ran on Oct 6, 2026."

@@ -130,7 +130,7 @@ def test_the_section_stands_in_every_format(localizer):
 
 
 def test_without_releases_there_is_no_section():
-    """Who gives nothing to anybody is not told of it."""
+    """Without releases the section is missing."""
     assert sample.report().releases == Releases()
     assert "releases" not in Outline(as_html(sample.report(), ENGLISH)).values("id")
     assert "Releases" not in as_markdown(sample.report(), ENGLISH)

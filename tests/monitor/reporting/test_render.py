@@ -129,7 +129,7 @@ def test_figures_are_shown(said):
 
 @pytest.mark.parametrize(("language", "text"), [("en", "Time to acknowledge (TTA)"), ("ja", "対応開始時間 (TTA)")])
 def test_time_to_acknowledge_is_shown_where_somebody_acknowledged(language, text):
-    """The page has a row for each of the three weeks; where nobody ever did, nothing of it is there."""
+    """The page has a row for each of the three weeks; without any there is none."""
     report = sample.report()
     weeks = (report.figures.this, report.figures.before, report.figures.median)
     domains = tuple(
@@ -187,7 +187,7 @@ def test_service_levels_name_owners_as_other_sections_do(render):
 
 
 def test_domains_say_their_numbers():
-    """The cells of a domain are said to those who cannot see them, also those of which nobody knows."""
+    """The cells of a domain are said to those who cannot see them, also those without data."""
     page = as_html(sample.report(), VOICES["en"]).replace("\N{NO-BREAK SPACE}", " ")
     label = next(value for value in Outline(page).values("aria-label") if value and value.startswith("sales."))
     assert "2026-W35: unknown" in label
@@ -217,7 +217,7 @@ def test_pictures_of_domains_lead_to_their_sections():
 
 
 def test_a_domain_tells_what_asks_for_somebody():
-    """Beside its figures: what lasts, what came back, which service levels are broken, which tables nobody owns."""
+    """Beside its figures: what lasts, what came back, which service levels are broken, which tables have no owner."""
     texts = [as_html(sample.report(), VOICES["en"]), as_markdown(sample.report(), VOICES["en"])]
     for text in texts:
         for part in ("Still open: #44, #45.", "sales.orders.", "levels broken: orders.", "an owner: sales.returns."):
@@ -227,7 +227,7 @@ def test_a_domain_tells_what_asks_for_somebody():
 
 @pytest.mark.parametrize("render", [as_html, as_markdown])
 def test_products_tell_their_promises(render):
-    """A product has its consumers, downtime with both ends, and the broken promise; what nobody saw is not 0."""
+    """A product has its consumers, downtime with both ends, and the broken promise; what is unknown is not 0."""
     text = render(sample.report(), VOICES["en"]).replace("\N{NO-BREAK SPACE}", " ")
     for part in (
         "Orders 360",
@@ -397,7 +397,7 @@ def test_nothing_to_compare_with(localizer):
 
 
 def test_onset_is_an_interval(localizer):
-    """Where nobody knows when exactly an incident began, its row says between which moments; else it says nothing."""
+    """Where the beginning of an incident is uncertain, its row says between which moments; else it says nothing."""
     ends = (datetime(2026, 11, 11, 2, tzinfo=UTC), datetime(2026, 11, 11, 4, tzinfo=UTC))
     moments = (ends[0], datetime(2026, 11, 11, 3, tzinfo=UTC), ends[1])
     rows = [sample.row(1, "t", Message("x"), occurred_at=at, earliest=ends[0], latest=ends[1]) for at in moments]
@@ -449,7 +449,7 @@ def test_shares_follow_one_rule(part, english, japanese):
 
 
 def test_half_an_incident():
-    """A median between two counts is told with its half."""
+    """A median between two counts is reported with its half."""
     report = sample.report()
     halves = replace(report.figures, median=replace(report.figures.this, n=Fraction(9, 2), cost=Fraction(1)))
     assert "4.5" in Outline(as_html(replace(report, figures=halves), VOICES["en"])).text

@@ -23,7 +23,7 @@ POLICIES = ("", "  open_after: 3\n  resolve_after: 2\n", "  confirm: {after: 12m
 
 
 class SettableClock(SimulatedClock):
-    """A clock that somebody sets; its monotonic seconds go on."""
+    """A clock that can be set; its monotonic seconds go on."""
 
     shift = timedelta()
 
@@ -99,7 +99,7 @@ def test_a_run_without_a_daemon_takes_silences_and_messages_along(tmp_path):
 
 
 def test_a_machine_whose_clock_is_behind_makes_no_message_due(tmp_path, monkeypatch):
-    """Messages go by the server's clock, which nobody set: what waits for another attempt goes on waiting."""
+    """Messages go by the server's clock, which was not set: what waits for another attempt goes on waiting."""
     checked = Checked(tmp_path, "")
     checked.clock.shift = HOUR
     checked.run(Status.FAIL)

@@ -132,7 +132,7 @@ def test_a_retry_outlives_the_daemon_that_asked_for_it(plant):
 
 
 def test_daemons_that_share_a_store_run_a_retry_once(plant):
-    """Whoever claims the slot runs it; the others find nothing due."""
+    """One daemon claims the slot and runs it; the others find nothing due."""
     _spoil(plant)
     works = [plant.work(holder=name, alone=False) for name in ("a", "b")]
     plant.turn(works[0])
@@ -182,7 +182,7 @@ def test_a_pass_by_hand_waits_for_nothing(plant):
 
 
 def test_a_daemon_takes_over_the_retry_of_a_pass_by_hand(plant):
-    """A table in the schedule of the store is due for its retry, whoever saw it fail."""
+    """A table in the schedule of the store is due for its retry, whichever daemon saw it fail."""
     plant.turn(plant.work())
     plant.clock.advance(10 * MINUTE)
     _spoil(plant)

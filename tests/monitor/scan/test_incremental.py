@@ -187,7 +187,7 @@ def _play(people: People, steps: Sequence[Any]) -> None:
 @EXAMPLES
 @given(steps=st.lists(STEP, min_size=1, max_size=5))
 def test_kept_counts_are_those_of_a_full_recomputation(store, engine, steps):
-    """After every batch of inserts, changes and deletes, the numbers are those of counting everything anew."""
+    """After every batch of inserts, changes and deletes, the numbers are those of counting everything again."""
     with TemporaryDirectory() as folder:
         people = People(Path(folder), engine, store, CHANGES)
         _forget(store)
@@ -260,7 +260,7 @@ def test_rows_with_the_last_watermark_that_come_later_are_not_lost(tmp_path, sto
 
 
 def test_a_row_count_that_shrank_makes_it_count_all(tmp_path, store):
-    """A deleted row below the watermark is no longer counted, because all rows are counted anew."""
+    """A deleted row below the watermark is no longer counted, because all rows are counted again."""
     people = People(tmp_path, "sqlite", store, APPEND)
     people.insert([(1980, "a", "mon", START), (1980, "a", "mon", START + timedelta(hours=1))])
     people.agrees()
@@ -269,7 +269,7 @@ def test_a_row_count_that_shrank_makes_it_count_all(tmp_path, store):
 
 
 def test_a_null_watermark_makes_it_count_all(tmp_path, store):
-    """Of a row without a watermark nobody knows when it came: it is counted each time, with all others."""
+    """When a row without a watermark came is unknown: it is counted each time, with all others."""
     people = People(tmp_path, "sqlite", store, APPEND)
     people.insert([(1980, "a", "mon", START)])
     people.agrees()
@@ -303,7 +303,7 @@ def test_another_question_or_another_key_makes_it_count_all(tmp_path, store, cha
 
 
 def test_signatures_of_another_scheme_are_never_mixed(tmp_path, store, monkeypatch):
-    """When signatures are made otherwise, what was kept is left, and all is counted anew."""
+    """When signatures are made otherwise, what was kept is left, and all is counted again."""
     people = People(tmp_path, "sqlite", store, APPEND)
     people.insert([(1980, "a", "mon", START), (1981, "b", "mon", START)])
     people.look()
@@ -359,7 +359,7 @@ def test_a_change_that_the_log_does_not_tell_makes_it_count_all(tmp_path, store)
     ],
 )
 def test_a_log_with_other_operations_is_refused(tmp_path, store, said, problem):
-    """An operation that nobody knows is no change that could be counted."""
+    """An unknown operation is no change that could be counted."""
     people = People(tmp_path, "sqlite", store, CHANGES)
     people.insert([(1980, "a", "mon", START)])
     people.log([said])

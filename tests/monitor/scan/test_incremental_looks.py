@@ -333,7 +333,7 @@ def test_other_figures_are_read_anew(shop: Shop) -> None:
 @pytest.mark.parametrize("column", ["loaded", "aware", "day"])
 @pytest.mark.parametrize("change", ["UPDATE t SET {column} = {newest}", "DELETE FROM t WHERE id > 15"])
 def test_a_table_from_which_closed_rows_have_gone_is_read_whole(tmp_path: Path, change: str, column: str) -> None:
-    """A table that was loaded anew has all its rows at a new time, and none twice: DuckDB knows how many there are."""
+    """A table that was loaded again has all its rows at a new time, and none twice: DuckDB knows how many there are."""
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         shop = Shop(tmp_path, store, column, ADDS_UP)
         fill(shop)

@@ -51,7 +51,7 @@ class PostgresqlPeople(People):
 def test_kept_counts_are_those_of_a_full_recomputation(
     postgres_url: str, tmp_path: Path, store: Store, incremental: Any
 ) -> None:
-    """After each batch of inserts, changes and deletes the numbers are those of counting all anew."""
+    """After each batch of inserts, changes and deletes the numbers are those of counting all again."""
     people, hour = PostgresqlPeople(tmp_path, "postgresql", store, incremental, url=postgres_url), timedelta(hours=1)
     try:
         people.insert([(1980, "a", "mon", START), (1980, None, "mon", START), (None, "東", "tue", START + hour)])

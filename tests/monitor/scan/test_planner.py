@@ -63,7 +63,7 @@ def test_a_check_that_does_not_fit_is_refused_alone(source):
 
 
 def test_a_where_is_spliced_as_a_filter_of_its_own_check_only(source):
-    """A check's filter narrows its own aggregates and nobody else's."""
+    """A check's filter narrows its own aggregates only."""
     found = _plan(source, all=NotNull(columns=("customer",)), some=NotNull(columns=("customer",), where="amount > 6"))
     row = source.fetch(found.fused.fill(NOW, TimeLiterals(source)))[0]
     assert row[found.columns["all"]["rows"]] == 2

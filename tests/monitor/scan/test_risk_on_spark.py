@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def write(session: Any, name: str, rows: Sequence[Sequence[Any]], columns: Mapping[str, str]) -> None:
-    """Write a table of Spark anew."""
+    """Write a table of Spark again."""
     session.sql(f"DROP TABLE IF EXISTS {name}")
     kinds = ", ".join(f"{column} {kind}" for column, kind in columns.items())
     session.createDataFrame([tuple(row) for row in rows], kinds).write.saveAsTable(name)
@@ -42,7 +42,7 @@ def write(session: Any, name: str, rows: Sequence[Sequence[Any]], columns: Mappi
 
 @dataclass
 class SparkPeople(People):
-    """The same people in Spark, whose tables are written anew before each look."""
+    """The same people in Spark, whose tables are written again before each look."""
 
     session: Any = None
     told: list[tuple[Any, ...]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class SparkPeople(People):
 def test_kept_counts_are_those_of_a_full_recomputation(
     spark_session: Any, tmp_path: Path, store: Store, incremental: Any
 ) -> None:
-    """After each batch of inserts, changes and deletes, in each mode, the numbers are those of counting all anew."""
+    """After each batch of inserts, changes and deletes, in each mode, the numbers are those of counting all again."""
     people = SparkPeople(tmp_path, "spark", store, incremental, session=spark_session)
     hour = timedelta(hours=1)
     people.insert([(1980, "a", "mon", START), (1980, None, "mon", START), (None, "東", "tue", START + hour)])
@@ -93,7 +93,7 @@ COLUMNS = {
 
 
 def persons(count: int, shift: int) -> Sequence[tuple[Any, ...]]:
-    """Return persons of whom many are alike, and some have no value."""
+    """Return people, many of them alike, some without a value."""
     made = []
     for number in range(count):
         seen = datetime(2026, 1, 1 + number // 24)  # noqa: DTZ001 - a wall clock

@@ -379,7 +379,7 @@ def test_what_was_found_is_shown_when_only_forgetting_fails(shop, monkeypatch):
     "error", [ZeroDivisionError, SystemExit, KeyboardInterrupt, type("Panic", (BaseException,), {})]
 )
 def test_a_source_that_cannot_be_opened_for_a_bug_of_ours_leaves_the_others(two_sources, monkeypatch, error):
-    """Not even an error that nobody foresaw ends the pass, nor an exit that some library calls for."""
+    """Not even an unexpected error ends the pass, nor an exit that some library calls for."""
     shop, _ = two_sources
 
     def stumble(spec):
@@ -460,7 +460,7 @@ def test_full_batches_leave_the_rest_to_the_next(monkeypatch):
 
 
 def test_few_tables_are_recorded_when_the_reader_wakes(monkeypatch):
-    """Without a full batch, whatever there is is taken: nobody waits for the tables of a slow source."""
+    """Without a full batch, whatever there is is taken: the tables of a slow source block no other."""
     inbox = _Results(2, SimulatedClock(NOW))
     arriving = iter([3, 0])
 

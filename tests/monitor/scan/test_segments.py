@@ -23,7 +23,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def shop(tmp_path):
-    """Return a shop whose orders are by customer: five of `ann`, three of `bob`, one of nobody."""
+    """Return a shop whose orders are by customer: five of `ann`, three of `bob`, one of no customer."""
     shop = build_shop(tmp_path, _checks("by: customer"))
     shop.sql("DELETE FROM orders")
     rows = [*[("ann", 1.0)] * 5, *[("bob", 1.0)] * 3, (None, 1.0)]
@@ -225,7 +225,7 @@ def test_hours_of_segments_add_up_and_table_hours_do_not(shop):
 
 
 def test_a_check_that_loses_its_segments_ends_their_incidents(shop):
-    """Whoever removes `by` ends the incidents of segments: nothing would ever pass for them."""
+    """Removing `by` ends the incidents of segments: nothing would ever pass for them."""
     _insert(shop, [("ann", -1.0)])
     with shop.project().open_store() as store:
         _run(shop, store)

@@ -51,7 +51,7 @@ rows = st.lists(
 
 @dataclass
 class Table:
-    """A table of one engine that can be written anew, and its source."""
+    """A table of one engine that can be written again, and its source."""
 
     source: Source
     write: Any

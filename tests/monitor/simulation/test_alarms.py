@@ -42,7 +42,7 @@ LETTERS = {"P": Status.PASS, "F": Status.FAIL, "U": Status.UNKNOWN}
 
 
 class Desk:
-    """Notifies every few minutes, as a daemon does all the time, and remembers who was told what."""
+    """Notifies every few minutes, as a daemon does all the time, and remembers the notifications of each channel."""
 
     def __init__(self, project, store):
         self.project, self.store, self.minute, self.told = project, store, 0, []
@@ -118,7 +118,7 @@ def test_an_incident_that_does_not_open_alarms_nobody(tmp_path):
 
 
 def test_another_route_wakes_somebody_else(tmp_path):
-    """A proposed configuration with other routes shows who would have been told instead, and changes no figure."""
+    """A proposed configuration with other routes shows the channels it would notify, and changes no figure."""
     play = _played(tmp_path, "PFFPPP")
     other = made(tmp_path, "  routes: [{to: [boss]}]\n", name="other.yaml")
     with closing(play.store):

@@ -1,4 +1,4 @@
-"""What a replay of stored results gives: the same for the same configuration, bounds where nobody knows."""
+"""What a replay of stored results gives: the same for the same configuration, bounds where it is unknown."""
 
 import shutil
 import tempfile
@@ -192,7 +192,7 @@ def test_a_history_by_hand():
 
 
 def test_runs_in_unobserved_time_are_unknown():
-    """Where a scheduled check did not run, nobody knows what another schedule would have seen there."""
+    """Where a scheduled check did not run, what another schedule would have seen there is unknown."""
     with playing() as play:
         for hour in (0, 1, 9, 10):
             play.look(Status.PASS, at=60 * hour)
@@ -211,7 +211,7 @@ def test_a_fail_that_is_confirmed_between_two_results_is_bounded():
 
 
 def test_problems_need_two_fails_in_a_row_then():
-    """With `open_after: 2` a single failing run is noticed by nobody, and the others one run later."""
+    """With `open_after: 2` a single failing run opens no incident, and the others one run later."""
     with playing() as play:
         for hour, letter in enumerate("PFPPPFFFPP"):
             play.look(LETTERS[letter], at=60 * hour)

@@ -47,7 +47,7 @@ def test_what_is_one_table_and_what_is_a_table_each(tmp_path: Path, names: list[
 
 
 def test_of_a_large_folder_only_the_first_names_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was found until then is told as at least that, or that there are too many files, with what to do."""
+    """What was found until then is reported as at least that, or that there are too many files, with what to do."""
     _fill(tmp_path, *(f"in/a/{at}/{kind}" for at in range(4) for kind in ("x.csv", "y.txt")))
     _fill(tmp_path, *(f"in/c/{at}/y.txt" for at in range(4)))
     assert count_data(tmp_path / "in" / "a") == (4, "0/x.csv", True)
@@ -85,7 +85,7 @@ def test_a_folder_that_ends_like_a_database_is_none(tmp_path: Path) -> None:
 
 
 def test_a_database_is_of_the_engine_that_wrote_it(tmp_path: Path) -> None:
-    """A file of DuckDB may be named `.db`, as its documentation does; what neither wrote is told by its name."""
+    """A file of DuckDB may be named `.db`, as its documentation does; what neither wrote is reported by its name."""
     duckdb.connect(str(tmp_path / "a.db")).close()
     _fill(tmp_path, "b.db", "c.duckdb")
     names = ("a.db", "b.db", "c.duckdb", "none.db")

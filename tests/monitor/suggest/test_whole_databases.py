@@ -377,7 +377,7 @@ def test_types_that_pandas_and_arrow_write_are_read(capsys: pytest.CaptureFixtur
 
 
 def test_a_table_without_a_name_costs_only_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    """SQLite allows it; a configuration cannot name it, so it is told and the others are written."""
+    """SQLite allows it; a configuration cannot name it, so it is reported and the others are written."""
     with closing(sqlite3.connect("odd.db")) as connection:
         for name in ("", " ", "good"):
             connection.execute(f'CREATE TABLE "{name}" (id INTEGER PRIMARY KEY)')

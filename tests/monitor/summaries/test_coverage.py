@@ -1,4 +1,4 @@
-"""When somebody saw something."""
+"""Observed time."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

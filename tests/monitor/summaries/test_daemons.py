@@ -18,7 +18,7 @@ def _said(*daemons, waits_since=None, quarantines=(), holder=None):
 
 
 def test_a_daemon_that_gives_signs_runs():
-    """Its host, process, start and last sign are told, and what the table that waits longest waits for."""
+    """Its host, process, start and last sign are reported, and what the table that waits longest waits for."""
     said = _said(_daemon(), waits_since=NOW - timedelta(minutes=3))
     assert said == [
         "daemon on vm (pid 7): running since 2026-11-18 09:00 UTC, last heartbeat 5 s ago",
@@ -27,7 +27,7 @@ def test_a_daemon_that_gives_signs_runs():
 
 
 def test_a_daemon_that_was_killed_is_silent_and_one_that_stopped_says_so():
-    """Without a running one, the person is told how to start one."""
+    """Without a running one, the output says how to start one."""
     said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), _daemon(stopped_at=NOW - timedelta(minutes=2)))
     assert said == [
         "daemon on vm (pid 7): sent its last heartbeat 10 min ago and did not shut down cleanly",
@@ -37,7 +37,7 @@ def test_a_daemon_that_was_killed_is_silent_and_one_that_stopped_says_so():
 
 
 def test_a_daemon_that_holds_the_store_and_gives_no_sign_is_not_called_none(tmp_path):
-    """Whoever starts a second one would be rejected, so that is not what is said."""
+    """A second one would be rejected, so it is not proposed."""
     holder = StoreInUse(tmp_path / "a.db.lock", pid=7, host="vm", since=NOW)
     said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), holder=holder)
     assert said[-1] == "process 7 on vm holds the daemon lock of the store but sends no heartbeat; see its log"
@@ -57,7 +57,7 @@ def test_a_refused_configuration_and_a_quarantined_check_are_told():
 
 
 def test_delayed_tables_are_named_up_to_five():
-    """Whoever asks why a table was not looked at reads that the limit of its source delays it."""
+    """A table that did not run shows that the limit of its source delays it."""
     rows = [Scheduled(f"t{number}", "every 1h", "UTC", NOW, NOW, NOW - timedelta(hours=1)) for number in range(7)]
     state = DaemonStates(NOW, [_daemon()], None, (), delayed=rows)
     assert list(state.lines())[-1] == "delayed by the daily limit of their source: t0, t1, t2, t3, t4 and 2 more"
@@ -82,7 +82,7 @@ def _transaction(*daemons):
 
 
 def test_daemons_that_were_killed_long_ago_are_not_listed():
-    """Where a daemon is killed each day, on hosts of new names, only those of the last hour are told."""
+    """Where a daemon is killed each day, on hosts of new names, only those of the last hour are reported."""
     old = [_daemon(heartbeat_at=NOW - timedelta(hours=hours)) for hours in range(1, 150)]
     fresh = _daemon(heartbeat_at=NOW - timedelta(minutes=10))
     assert DaemonStates.of(_transaction(_daemon(), fresh, *old), NOW, None).daemons == [_daemon(), fresh]

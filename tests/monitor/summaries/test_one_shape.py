@@ -39,7 +39,7 @@ ASKED = {
 """A command and an address that answer the same, by schema id."""
 ELSEWHERE = {
     "tablewatch.event/1": "compared below",
-    "tablewatch.remedy/1": "what it has besides input, output, seconds and bill is the remedy's own",
+    "tablewatch.remedy/1": "all but input, output, seconds and bill is the remedy's own",
     "tablewatch.written/1": "two commands that write a file",
 }
 
@@ -82,7 +82,7 @@ MORE = {
     "downtime": {"start", "end", "cost.table_hours_amount"},
     "patterns": {"precision.checks"},
 }
-"""Keys that one of the two models is wider by; the page lists only checks whose alarms somebody answered."""
+"""Keys that one of the two models is wider by; the page lists only checks with answered alarms."""
 DRAWN_FROM_THEIR_MODEL = {"release record survey"}
 """Commands whose answer to people is the model itself, such as a record."""
 FIRST = {"contract": 1}
@@ -211,7 +211,7 @@ def test_an_event_is_answered_the_same(terminal, browser):
 
 
 def test_an_id_that_two_modules_name_is_compared():
-    """Whoever publishes a schema id in a second place adds it here."""
+    """A schema id that is published in a second place is listed here."""
     named = defaultdict(set)
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):

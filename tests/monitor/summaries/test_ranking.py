@@ -53,7 +53,7 @@ def advice_on(*incidents: Incident, costs: dict[int, int] | None = None) -> Advi
 
 
 def said(advice: Advice, title: Incident | None = None, language: str = "en") -> list[str]:
-    """Return what the report says of an advice, with the sentences of a lever that nobody knows."""
+    """Return what the report says of an advice, with the sentences of an unknown lever."""
     shown = Diagnosis(Lever.NONE, Fraction(1, 2), 0, advice.n, None, advice, title and title_of(title))
     localizer = Localizer(language, "UTC")
     return [

@@ -35,7 +35,7 @@ SPACE = "\N{NO-BREAK SPACE}"
     ],
 )
 def test_lengths(seconds, kind, english, japanese):
-    """A length of time is told in its largest unit and the next smaller one; `hours` knows no days."""
+    """A length of time is shown in its largest unit and the next smaller one; `hours` knows no days."""
     assert ENGLISH.format(seconds, kind) == english.replace(" h", f"{SPACE}h").replace(" min", f"{SPACE}min").replace(
         " d", f"{SPACE}d"
     ).replace(" s", f"{SPACE}s")

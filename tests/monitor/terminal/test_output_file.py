@@ -134,7 +134,7 @@ def test_a_place_that_cannot_be_is_an_error(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_database_is_never_replaced(tmp_path: Path) -> None:
-    """Nor what belongs to one, although nobody configured it, and not with --force."""
+    """Nor what belongs to one, although it is not configured, and not with --force."""
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         connection.execute("CREATE TABLE t (x)")
     duckdb.connect(str(tmp_path / "b.db")).close()

@@ -21,7 +21,7 @@ def test_lines_come_every_ten_seconds_without_a_terminal() -> None:
 
 
 def test_work_that_is_no_count_of_anything_is_told_in_per_cent() -> None:
-    """Two hundred steps of a search are nothing that anybody counts."""
+    """Two hundred steps of a search are no countable things."""
     clock = SimulatedClock(datetime(2026, 11, 9, tzinfo=UTC))
     output = io.StringIO()
     with progress("exporting", 200, share=True, console=Console(file=output), clock=clock) as advance:
@@ -54,7 +54,7 @@ def test_the_bar_ends_when_the_work_fails() -> None:
 
 
 def test_what_a_command_does_is_shown_on_a_terminal_until_it_ends() -> None:
-    """Where nobody knows how far the work is, it is named, and erased at the end; elsewhere nothing is written."""
+    """Work of unknown progress is named, and erased at the end; elsewhere nothing is written."""
     terminal, log = io.StringIO(), io.StringIO()
     with activity("assessing people", console=Console(file=terminal, force_terminal=True), delay=0):
         pass

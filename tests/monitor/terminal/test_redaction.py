@@ -37,7 +37,7 @@ from monitor.terminal.redaction import MASK, Redactor
     ],
 )
 def test_passwords_in_urls_are_masked(text: str, shown: str) -> None:
-    """The password of any URL is masked, also when nobody said that it is one; other text is left alone."""
+    """The password of any URL is masked, also when it is not declared as one; other text is left alone."""
     assert Redactor()(text) == shown
 
 

@@ -61,7 +61,7 @@ def test_a_pipe_gets_each_row_in_one_line(rows: list[tuple[str, ...]]) -> None:
 
 @pytest.mark.parametrize("width", range(67, 140, 7))
 def test_ids_times_and_figures_stay_in_one_piece(width: int) -> None:
-    """What somebody copies or compares is never broken, and texts are broken between words."""
+    """What users copy or compare is never broken, and texts are broken between words."""
     text = _drawn(width, _LOG, _MESSAGE)
     for cell in ("2026-11-26 21:57", "msg_a9c81912987b502056", "data-platform-chat", "incidents"):
         assert cell in text

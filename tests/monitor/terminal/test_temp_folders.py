@@ -1,4 +1,4 @@
-"""Folders for drafts: their owner's only, gone with the work, and swept once nobody works in them."""
+"""Folders for drafts: their owner's only, gone with the work, and swept once no process works in them."""
 
 import fcntl
 import os
@@ -54,7 +54,7 @@ def test_what_a_killed_process_left_goes_with_the_next_work(tmp_path: Path) -> N
 
 
 def test_two_work_side_by_side(tmp_path: Path) -> None:
-    """Nobody removes what another one works in."""
+    """No process removes what another one works in."""
     with draft_folder(tmp_path) as one, draft_folder(tmp_path) as other:
         assert (one.is_dir(), other.is_dir(), one == other) == (True, True, False)
 
@@ -78,7 +78,7 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_anew(
 
 
 def test_a_disk_without_locks_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There nobody removes what others left."""
+    """There orphans are never removed."""
     _killed(tmp_path)
 
     def refuses(*words: object) -> None:

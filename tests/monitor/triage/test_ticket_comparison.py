@@ -63,7 +63,7 @@ def _tickets(draw: st.DrawFn) -> Ticket:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What somebody does to an incident."""
+    """The verb of a user on an incident."""
 
     kind: str
     hour: int
@@ -101,7 +101,7 @@ def _record(events: Sequence[Event], changes: Sequence[Change], actor: str) -> l
 
 
 def _after(events: Sequence[Event], step: Ticket | _Work) -> Sequence[Event]:
-    """Return the events after an import, or after what somebody did if that was possible."""
+    """Return the events after an import, or after a user's verb if that was possible."""
     if isinstance(step, Ticket):
         found = compare(step, replay(events), events, now=NOW, zone="UTC")
         return _record(events, found.all_changes, importer("ann"))

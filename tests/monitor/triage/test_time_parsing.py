@@ -40,7 +40,7 @@ def test_a_time_without_an_offset_is_the_projects(text: str) -> None:
 
 @pytest.mark.parametrize("patterns", [(), ("%d/%m/%Y",)])
 def test_numbers_of_a_file_are_seconds_or_milliseconds_since_1970(patterns: tuple[str, ...]) -> None:
-    """Ticket systems export them; at a prompt nobody types them, so there they are refused."""
+    """Ticket systems export them; users do not type them, so there they are refused."""
     files = TimeReader("Asia/Tokyo", _NOW, patterns, relative=False)
     second = datetime(2025, 11, 24, 9, 12, 33, tzinfo=UTC)
     assert files.read("1763975553") == (second, False)
@@ -59,7 +59,7 @@ def test_a_form_that_is_not_known_names_the_option() -> None:
 
 
 def test_times_may_be_told_from_now() -> None:
-    """`now` and `2h ago` are told from the present."""
+    """`now` and `2h ago` are relative to the present."""
     assert _TOKYO.read("now").at == _NOW
     assert _TOKYO.read("2h ago").at == _NOW - timedelta(hours=2)
     assert _TOKYO.read("1h30m ago").at == _NOW - timedelta(minutes=90)
@@ -137,7 +137,7 @@ def test_a_year_may_be_followed_by_slashes(text: str) -> None:
 
 
 def test_only_what_is_read_is_proposed() -> None:
-    """Where times are not told from now, `2h ago` is refused and not proposed."""
+    """Where times are not relative to now, `2h ago` is refused and not proposed."""
     with pytest.raises(UnreadableTime, match="or '2h ago'"):
         _TOKYO.read("soon")
     for text in ("soon", "2h ago", "now"):

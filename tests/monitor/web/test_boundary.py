@@ -60,7 +60,7 @@ def test_older_browsers_are_known_by_their_origin(site: Site, origin: str | None
 
 
 def test_nobody_is_signed_in_by_another_site(site: Site) -> None:
-    """Signing somebody in as somebody else is an attack too."""
+    """Signing a user in as another is an attack too."""
     headers = {"sec-fetch-site": "cross-site"}
     assert site.client().post("/sign-in", data={"name": "x", "password": "y"}, headers=headers).status_code == 403
 

@@ -89,7 +89,7 @@ def axe() -> str:
 
 @dataclass
 class Reader:
-    """Somebody with a browser, who is signed in."""
+    """A signed-in user with a browser."""
 
     browser: Any
     address: str
@@ -288,7 +288,7 @@ def test_a_change_of_somebody_else_is_refused_and_nothing_is_lost(reader: Reader
 
 
 def test_a_page_follows_what_others_do(reader: Reader, site: Site) -> None:
-    """Lists and incidents change by themselves; where somebody is writing, it is said instead, and nothing is lost."""
+    """Lists and incidents change by themselves; where a user is writing, it is said instead, and nothing is lost."""
     number = site.incident("followed", table="refunds")
     with reader.opened() as watcher, reader.opened() as writer, reader.opened() as actor:
         watcher.page.goto("/incidents")

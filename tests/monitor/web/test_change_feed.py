@@ -127,7 +127,7 @@ def test_a_stop_wakes_who_waits(site: Site) -> None:
 
 
 def test_many_streams_read_the_store_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One reader for all, which ends with the last of them and begins anew with the next."""
+    """One reader for all, which ends with the last of them and starts again with the next."""
     site.incident()
     reads: list[None] = []
     original = ChangeFeed._read

@@ -41,7 +41,7 @@ def test_a_channel_is_tested_by_a_button(site: Site, hook: Receiver, request: py
 
 @pytest.mark.parametrize("hook", [204], indirect=True)
 def test_only_administrators_see_and_use_it(site: Site, hook: Receiver) -> None:
-    """Nobody else is shown the button."""
+    """No other role is shown the button."""
     client = site.signed_in(WebRole.RESPONDER)
     assert "Send a test message" not in client.get("/alerts").text
     assert client.post("/channels/hook/test").status_code == 403

@@ -202,7 +202,7 @@ def test_a_check_with_segments_shows_those_of_its_last_run(tmp_path: Path) -> No
 
 
 def test_pages_show_titles_and_results_in_the_language_of_the_reader(tmp_path: Path) -> None:
-    """Each reader has their own, also of what is shared among readers; JSON has them in English for everybody."""
+    """Each reader has their own, also of what is shared among readers; JSON has them in English for all."""
     shop = build_shop(tmp_path, "      - {type: range, column: amount, max: 6}\n")
     with shop.project().open_store() as store:
         site = Site(shop.project(), store, shop.clock)

@@ -53,7 +53,7 @@ def _is_open(connection: socket.socket) -> bool:
 
 @pytest.mark.parametrize("part", [b"", HALF, BODY], ids=["nothing", "headers", "body"])
 def test_one_address_never_holds_all_connections(site: Site, part: bytes) -> None:
-    """Of 520 that send a part of a request the newest stay open, and whoever sends a whole one is answered."""
+    """Of 520 that send a part of a request the newest stay open, and a whole one is answered."""
     with site.served() as host, _connected(host, 520, part) as opened:
         assert _is_answered(host)
         left = [_is_open(connection) for connection in opened]

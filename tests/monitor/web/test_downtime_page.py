@@ -46,7 +46,7 @@ def _page(site: Site, query: str = "") -> dict[str, Any]:
 
 
 def test_downtime_is_ttd_and_ttr(site: Site, reported: int) -> None:
-    """4 h before detection, 4 h after; nobody doubts when it occurred."""
+    """4 h before detection, 4 h after; it is certain when it occurred."""
     del reported
     page = _page(site)
     total = page["total"]

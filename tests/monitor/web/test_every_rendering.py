@@ -129,7 +129,7 @@ def test_every_field_is_tried() -> None:
 
 
 def test_every_rendering_shows_every_field(site: Site, incident: Incident) -> None:
-    """Whoever changes a field sees it in each rendering that does not leave it out."""
+    """A changed field is in each rendering that does not omit it."""
     _write(site, incident)
     before = _renderings(site, incident)
     left_out: dict[str, set[str]] = {name: set() for name in before}
@@ -145,6 +145,6 @@ def test_every_rendering_shows_every_field(site: Site, incident: Incident) -> No
 
 
 def test_texts_of_people_are_left_out_nowhere() -> None:
-    """What somebody wrote about an incident is in every rendering, and in tickets."""
+    """A user's text about an incident is in every rendering, and in tickets."""
     assert not any(TEXTS.keys() & names for names in WITHOUT.values())
     assert TEXTS.keys() <= FIELDS.keys()

@@ -26,7 +26,7 @@ def test_a_form_does_what_the_command_does(site: Site) -> None:
 
 
 def test_a_change_of_another_version_is_refused(site: Site) -> None:
-    """Two people decide on one state: the second is told what is possible now, and nothing of theirs is written."""
+    """Two people decide on one state: the second sees what is possible now, and nothing of theirs is written."""
     number = site.incident()
     client = site.signed_in()
     path = f"/api/v1/incidents/{number}"
@@ -128,7 +128,7 @@ def test_an_incident_is_logged_by_hand_once(site: Site) -> None:
 
 
 def test_tokens_end_by_time_and_by_hand(site: Site) -> None:
-    """An expired or revoked token is nobody's; its use is noted by the day."""
+    """An expired or revoked token identifies no user; its use is noted by the day."""
     number = site.incident()
     path = f"/api/v1/incidents/{number}/comment"
     client = site.client(authorization=f"Bearer {site.token(WebRole.OWNER, owners=('desk',))}")

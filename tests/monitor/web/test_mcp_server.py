@@ -115,7 +115,7 @@ def test_what_cannot_be_is_told_in_the_error_shape(site: Site, name: str, argume
 
 
 def test_control_characters_of_others_are_shown_as_escapes(site: Site) -> None:
-    """A title cannot move the cursor of whoever reads the answer."""
+    """A title cannot move the cursor of the reader's terminal."""
     number = site.incident("late\x1b[2J\u202eevil")
     result = _ask(Assistant(site.project, site.store), "incident", id=number)
     shown = json.dumps(result.structured_content, ensure_ascii=False)

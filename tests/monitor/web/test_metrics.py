@@ -25,7 +25,7 @@ def test_metrics_are_those_of_the_store(site: Site) -> None:
 
 
 def test_the_first_page_names_what_a_daily_limit_delays(site: Site) -> None:
-    """Whoever looks at the overview, in English or Japanese, or by the API, sees which tables wait for the next day."""
+    """The overview, in English and Japanese, and the API show which tables wait for the next day."""
     now = site.clock.now()
     with site.store.writing() as tx:
         tx.schedule.reschedule([Scheduled("orders", "every 1h", "UTC", now, now + timedelta(minutes=10), now)])

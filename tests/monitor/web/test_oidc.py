@@ -1,4 +1,4 @@
-"""Signing in at an identity provider: who gets in, as whom, and every token that does not hold."""
+"""Signing in at an identity provider: the user that results, and every invalid token."""
 
 import sys
 from base64 import urlsafe_b64encode
@@ -167,7 +167,7 @@ def _unsigned(claims: dict[str, Any], key: RSAKey) -> str:
 
 
 def _signed_by_secret(claims: dict[str, Any], key: RSAKey) -> str:
-    """Sign with what everybody knows: the client's secret, or the public key taken for a shared one."""
+    """Sign with what all clients know: the client's secret, or the public key taken for a shared one."""
     del key
     return jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(CLIENT_SECRET.encode() * 2))
 
@@ -255,7 +255,7 @@ def test_a_way_back_of_somebody_else_is_refused(site: Site, provider: IdentityPr
 
 
 def test_a_code_without_the_browsers_verifier_is_worth_nothing(site: Site) -> None:
-    """PKCE: whoever reads a code on its way cannot use it in an attempt of their own."""
+    """PKCE: an attacker who reads a code on its way cannot use it in another attempt."""
     victim, thief = site.client(), site.client()
     code = parse_qs(urlsplit(_way_back(victim)).query)["code"][0]
     state = parse_qs(urlsplit(_way_back(thief)).query)["state"][0]
@@ -302,7 +302,7 @@ def test_new_keys_of_the_provider_are_read(site: Site, provider: IdentityProvide
 def test_metadata_that_cannot_be_trusted_is_refused(
     site: Site, provider: IdentityProvider, change: dict[str, Any]
 ) -> None:
-    """Another issuer, or an address that others can listen to: nobody is sent there."""
+    """Another issuer, or an address that others can listen to: no redirect leads there."""
     provider.change_metadata = lambda metadata: metadata.update(change)
     assert site.client().get("/sign-in/oidc").status_code == 401
 
@@ -355,7 +355,7 @@ web:
     def test_only_a_verified_address_is_a_name(
         self, site: Site, provider: IdentityProvider, verified: object, status: int
     ) -> None:
-        """Anybody can write any address into a profile."""
+        """Users can write any address into a profile."""
         provider.claims = {"sub": "4711", "email": "mia@example.org", "email_verified": verified}
         client = site.client()
         assert client.get(_way_back(client)).status_code == status
@@ -411,7 +411,7 @@ class TestOfNoProvider:
     ],
 )
 def test_a_section_that_cannot_be_is_refused(tmp_path: Path, section: str, message: str) -> None:
-    """Plain http, no `openid`, an owner of nothing, an owner that nobody defined: the message helps."""
+    """Plain http, no `openid`, an owner of nothing, an undefined owner: the message helps."""
     shop = build_shop(tmp_path)
     shop.config.write_text(
         f"{shop.config.read_text()}\nweb: {{public_url: 'https://w.example.org', oidc: {section}}}\n"
@@ -444,7 +444,7 @@ def test_an_attempt_is_read_back_and_nothing_else_is() -> None:
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever configures a provider without Authlib is told what to install."""
+    """A provider without Authlib is an error that says what to install."""
     monkeypatch.setitem(sys.modules, "authlib", None)
     check_web_installed()
     with pytest.raises(MissingExtra, match=r"pip install 'tablewatch\[oidc\]'"):

@@ -163,7 +163,7 @@ def _shown_domains(site: Site) -> dict[tuple[str | None, str], tuple[int, float]
 
 
 def test_domains_have_the_hours_of_the_rows(site: Site) -> None:
-    """The hours of each domain and week are those of the rows between its Mondays; nobody knows of weeks without."""
+    """The hours of each domain and week are those of the rows between its Mondays; weeks without are unknown."""
     week = 7 * 24
     _log(
         site,

@@ -68,7 +68,7 @@ def _first(futures: list["Future[tuple[int, bool]]"], count: int) -> Counter[tup
 
 
 def test_wrong_passwords_at_once_leave_every_page_its_threads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a hash is computed eight sign-ins wait, the others are told to come later, and pages are answered."""
+    """While a hash is computed eight sign-ins wait, the others get a Retry-After, and pages are answered."""
     hold = Hold(credentials._HASHER.verify)
     monkeypatch.setattr(credentials, "_HASHER", type("Hasher", (), {"verify": hold}))
     cookie = site.cookie()
@@ -119,7 +119,7 @@ def test_changes_that_wait_for_the_store_leave_pages_their_threads(site: Site) -
 
 
 def test_a_gate_that_is_full_refuses_until_a_place_is_free_again() -> None:
-    """One client has its places, all together have theirs; clients that are not told apart have all of them."""
+    """One client has its places, all together have theirs; clients that are not distinguished share them."""
 
     def take(places: ExitStack, *clients: str | None) -> Iterator[int]:
         for client in clients:

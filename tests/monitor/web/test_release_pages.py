@@ -60,7 +60,7 @@ def test_others_do_not(site: Site, role: WebRole) -> None:
 
 
 def test_a_comparison_of_another_configuration_is_marked(site: Site) -> None:
-    """Whoever changes limits afterwards is told to compare again."""
+    """After a change of limits the page says to compare again."""
     stored = compared(site)
     with site.store.writing() as tx:
         other = StoredComparison(stored.release, "another", stored.body, stored.compared_at)
@@ -150,7 +150,7 @@ def test_the_state_of_a_release_is_said_in_the_language_of_the_reader(site: Site
 
 
 def test_alerts_are_said_in_the_language_of_the_reader(site: Site) -> None:
-    """What happened to the incident, and the reason where nobody is notified."""
+    """What happened to the incident, and the reason where no channel is notified."""
     number = site.incident()
     with site.store.writing() as tx:
         (opening,) = tx.outbox.of_incidents([number])[number]

@@ -119,7 +119,7 @@ def _request(site: Site, route: WebRoute) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("role", ROLES, ids=str)
 def test_every_route_answers_each_role_as_declared(site: Site, role: WebRole | None) -> None:
-    """Whoever may gets 200, 201 or the page after; whoever may not gets 403; nobody is asked to sign in."""
+    """An allowed role gets 200, 201 or the page after; another one 403; a request without a user has to sign in."""
     limits = {"owners": ("desk",)} if role is WebRole.OWNER else {}
     client = site.client() if role is None else site.signed_in(role, **limits)
     wrong = []
@@ -163,7 +163,7 @@ def test_every_page_is_in_the_api() -> None:
 
 
 def test_a_page_with_json_leads_to_the_api(site: Site) -> None:
-    """For one release; the query stays, nobody is identified before, and a method that changes something is refused."""
+    """For one release; the query stays, no sign-in comes before, and a method that changes something is refused."""
     client = site.client()
     for path, address in (
         ("/overview.json", "/api/v1/overview"),
@@ -195,7 +195,7 @@ def test_no_two_routes_are_the_same() -> None:
 
 
 def test_everything_that_changes_something_asks_for_a_right() -> None:
-    """Only signing in and out is open to everybody."""
+    """Only signing in and out is public."""
     open_ones = {route.path for route in routes() if route.method != "GET" and route.access is Access.PUBLIC}
     assert open_ones == {"/sign-in", "/sign-in/link", "/sign-out"}
 

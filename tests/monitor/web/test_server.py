@@ -1,4 +1,4 @@
-"""The process: it listens where it may, serves files that are what we vendored, and ends when it is told to."""
+"""The process: it listens where it may, serves files that are what we vendored, and ends on request."""
 
 import http.client
 import signal
@@ -61,7 +61,7 @@ def _follow(stream: socket.socket, token: str) -> None:
 
 
 def test_parallel_guesses_are_judged_as_often_as_guesses_in_turn(tmp_path: Path) -> None:
-    """Of sixty wrong passwords of a name at once exactly ten are judged; each other one is told when to try again."""
+    """Of sixty wrong passwords of a name at once exactly ten are judged; each other one gets a Retry-After."""
     shop = build_shop(tmp_path)
     shop.config.write_text(f"{shop.config.read_text()}\nweb: {{passwords: true}}\n")
     form = {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}

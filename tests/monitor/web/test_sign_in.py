@@ -125,7 +125,7 @@ def test_a_browser_is_led_to_sign_in_from_a_kept_page(site: Site) -> None:
 
 @pytest.mark.parametrize(("name", "password"), [("mia", "a wrong password"), ("nobody", PASSWORD), ("mia", "x" * 999)])
 def test_a_wrong_name_or_password_does_not(site: Site, name: str, password: str) -> None:
-    """One answer for both, so that nobody learns which names there are."""
+    """One answer for both, so that it does not reveal which names there are."""
     _add_user(site)
     done = site.client().post("/sign-in", data={"name": name, "password": password})
     assert done.status_code == 401
@@ -134,7 +134,7 @@ def test_a_wrong_name_or_password_does_not(site: Site, name: str, password: str)
 
 
 def test_a_user_without_a_password_has_none(site: Site) -> None:
-    """Whoever signs in by the proxy cannot by a password, not even an empty one."""
+    """A user of the proxy cannot sign in by a password, not even an empty one."""
     _add_user(site, password=None)
     for password in ("", "None", PASSWORD):
         assert site.client().post("/sign-in", data={"name": "mia", "password": password}).status_code in {401, 422}
@@ -153,7 +153,7 @@ def test_many_wrong_passwords_are_slowed_down(site: Site) -> None:
 
 @pytest.mark.parametrize(("address", "code"), [("127.0.0.1", 303), ("::1", 303), ("192.0.2.7", 429)])
 def test_one_who_guesses_behind_a_proxy_locks_nobody_else_out(site: Site, address: str, code: int) -> None:
-    """A loopback address is that of everybody behind a reverse proxy, so its failures count for the name alone."""
+    """A loopback address is that of all users behind a reverse proxy, so its failures count for the name alone."""
     _add_user(site)
     client = site.client(peer=address)
     for _ in range(10):
@@ -195,7 +195,7 @@ def test_one_who_guesses_behind_a_proxy_that_names_clients_waits(site: Site) -> 
 
 
 def test_the_limit_counts_names_and_addresses_apart_and_forgets() -> None:
-    """A name or an address is refused by its own failures, told how long; the number of keys is bounded."""
+    """A name or an address is refused by its own failures, with a Retry-After; the number of keys is bounded."""
     now = [0.0]
     limit = TryLimit(lambda: now[0], most=2, window_s=60, entries=2)
     assert limit.begin("name a", "address x") is None
@@ -255,7 +255,7 @@ def test_a_link_signs_in_once_when_its_button_is_pressed(site: Site) -> None:
 
 
 def test_a_link_holds_for_ten_minutes(site: Site) -> None:
-    """After that it signs nobody in."""
+    """After that it signs no user in."""
     with site.store.writing() as tx:
         secret = make_link(tx, "eve", Grant(WebRole.VIEWER), site.clock.now())
     site.clock.advance(LINK_LIFE)
@@ -316,7 +316,7 @@ def test_a_session_ends_when_idle_and_after_a_week(site: Site) -> None:
 
 
 def test_a_trusted_proxy_signs_people_in(site: Site) -> None:
-    """Somebody the store does not know may read; a user of the store has their role."""
+    """A user the store does not know may read; a user of the store has their role."""
     client = site.client(peer="10.0.20.11", **PROXY)
     page = client.get("/")
     assert page.status_code == 200

@@ -87,7 +87,7 @@ class Ear:
 
 
 def wait_for_the_end_of(*pids: int) -> None:
-    """Wait until processes have ended; a zombie that nobody waits for has ended, too."""
+    """Wait until processes have ended; a zombie without a waiting parent has ended, too."""
     for pid in pids:
         try:
             descriptor = os.pidfd_open(pid)

@@ -37,7 +37,7 @@ def test_one_worker_answers_all_calls(shared: WorkerCalls) -> None:
 
 
 def test_nothing_is_started_before_something_is_called() -> None:
-    """Whoever may have to call has no process for it until it does."""
+    """No process exists before the first call."""
     with WorkerCalls() as calls:
         assert calls._pool is None
 
@@ -81,7 +81,7 @@ def test_a_call_that_hangs_is_ended_at_its_deadline(shared: WorkerCalls) -> None
 
 
 def test_a_crash_is_told_apart_from_an_answer(shared: WorkerCalls) -> None:
-    """How the process ended is told, and the next call has another."""
+    """How the process ended is reported, and the next call has another."""
     with pytest.raises(ChildProcessError, match="exit status 3"):
         shared.call(os._exit, 3, deadline=SOON)
     with pytest.raises(ChildProcessError, match="SIGSEGV"):
@@ -90,7 +90,7 @@ def test_a_crash_is_told_apart_from_an_answer(shared: WorkerCalls) -> None:
 
 
 def test_a_call_that_takes_too_much_memory_is_ended(shared: WorkerCalls) -> None:
-    """It does not get to the point at which the system ends whom it likes."""
+    """It does not get to the point at which the kernel kills arbitrary processes."""
     shared.call(os.getpid, deadline=SOON)
     assert shared._pool is not None
     before, shared._pool._allowed = shared._pool._allowed, 700_000_000
@@ -186,7 +186,7 @@ def test_side_by_side_a_crash_takes_nothing_else_down(tmp_path: Path, capfd: pyt
 
 
 def test_nothing_goes_on_once_nobody_asks(tmp_path: Path) -> None:
-    """Whoever leaves, by Ctrl-C or otherwise, ends what still runs."""
+    """Leaving, by Ctrl-C or otherwise, ends what still runs."""
     pieces = [("fine", tmp_path), ("endless", tmp_path)]
     with closing(call_each(_piece, pieces, workers=2)) as ended:
         assert next(ended) == (0, "fine")

@@ -90,7 +90,7 @@ def test_an_error_of_any_class_costs_no_worker(ear, shop, how):
 
 
 def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(ear, shop):
-    """When somebody terminates a worker, another one takes over where it was."""
+    """When a worker is killed from outside, another one takes over where it was."""
     job_ = job(target(shop, "a"), target(shop, "endless"))
     ear.pool.submit(job_)
     ear.until(lambda _: [event for event in _of(ear, TableBegan, job_) if event.table == "endless"])
@@ -137,7 +137,7 @@ def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, tmp_path, how)
 
 
 def test_a_worker_that_takes_too_much_memory_is_killed_and_its_check_blamed(ear, shop):
-    """It does not get to the point at which the system ends whom it likes; the other checks are run."""
+    """It does not get to the point at which the kernel kills arbitrary processes; the other checks are run."""
     ear.pool._allowed = 800_000_000
     greedy = job(target(shop, "a"), target(shop, "b", (("x", Deadly(how="gorge")),)))
     ear.pool.submit(greedy)

@@ -65,7 +65,7 @@ def test_the_workers_of_a_daemon_that_is_killed_with_its_forkserver_end(tmp_path
     assert left.is_dir()
     with Pool(size=1, clock=SystemClock()) as pool:
         Ear(pool).run(job(target(make_tables(tmp_path, "a", file="b.sqlite"), "a")))
-        assert not left.exists()  # the next forkserver removes what nobody holds any more
+        assert not left.exists()  # the next forkserver removes unlocked folders
 
 
 def test_a_daemon_that_is_killed_before_its_forkserver_is_ready_leaves_nothing(tmp_path):

@@ -22,7 +22,7 @@ BY_ID = {"mode": "append", "watermark": "id"}
 
 
 def test_a_worker_counts_what_changed_since_the_store_knows(ear, shop, tmp_path):
-    """The first look counts all; the next one is told how far that came, by another worker as well."""
+    """The first look counts all; the next one knows how far that came, by another worker as well."""
     check = KAnonymityCheck(quasi_identifiers=("id",), k=2, incremental=BY_ID)
     asked = target(shop, "a", [("k", check)])
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
@@ -68,7 +68,7 @@ def test_a_worker_reads_what_is_not_closed(ear, tmp_path):
 
 
 def test_the_key_is_not_told(shop):
-    """Whoever prints a target, as a log does, prints no key."""
+    """A printed target, as in a log, has no key."""
     keeper = with_keepers_key(target(shop, "a"))
     assert "secret" not in repr(keeper)
     assert "secret" not in repr(keeper.keeper)

@@ -33,7 +33,7 @@ def _imported(module):
 
 
 def test_the_pool_loads_no_engine():
-    """Whoever hands out jobs needs no library that does them, nor the store."""
+    """The pool imports no library of the jobs, nor the store."""
     assert not _imported("monitor.workers") & (_HEAVY | {"ibis", "numpy", "sqlglot", "store", "sqlmodel"})
 
 

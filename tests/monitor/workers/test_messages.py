@@ -149,7 +149,7 @@ def test_a_reader_that_does_not_read_is_not_waited_for(ends):
 
 
 def test_sending_to_one_that_is_gone_raises_nothing(ends):
-    """Its end is told by the forkserver."""
+    """Its end is reported by the forkserver."""
     channel, theirs = ends
     theirs.close()
     channel.send(b"anybody?")

@@ -92,7 +92,7 @@ def test_a_source_that_is_away_is_told_at_once(ear, tmp_path):
 
 
 def test_a_plan_is_made_once_and_travels(ear, shop):
-    """What one worker planned another one runs, and a table that changed is planned anew."""
+    """What one worker planned another one runs, and a table that changed is planned again."""
     ear.run(job(target(shop, "a")))
     kept = ear.pool._plans
     plan = kept.get(target(shop, "a").subject)
@@ -195,7 +195,7 @@ def test_a_new_source_is_not_held_up_by_one_that_hangs(make_pool, tmp_path):
 
 
 def test_an_overdue_table_leaves_the_rest_to_the_caller(ear, shop):
-    """Of the tables after an overdue one nothing is told: they are to be submitted again, and then found."""
+    """Of the tables after an overdue one nothing is reported: they are to be submitted again, and then found."""
     ear.pool.submit(job(target(shop, "a"), target(shop, "endless"), target(shop, "b"), deadline=MINUTE))
     ear.until(lambda _: [event for event in ear.of(TableBegan) if event.table == "endless"])
     ear.pass_time(MINUTE)
@@ -394,7 +394,7 @@ def test_what_is_used_is_given_back(make_pool, shop):
 
 
 def test_what_a_worker_left_behind_is_waited_for(make_pool, shop, tmp_path):
-    """In a container whose first process is the daemon, nobody else waits for a killed worker's children."""
+    """In a container whose first process is the daemon, no other process waits for a killed worker's children."""
     ear, place = make_pool(), tmp_path / "children"
     leaving = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=MINUTE)
     ear.pool.submit(leaving)

@@ -47,7 +47,7 @@ def _until(session, view, number):
 @pytest.mark.postgres
 @pytest.mark.parametrize("view", ENDLESS)
 def test_the_query_of_a_worker_that_is_ended_ends(ear, server, view):
-    """At the deadline not only the worker ends: the server notices that nobody waits any more."""
+    """At the deadline not only the worker ends: the server notices that its client is gone."""
     spec, session = server
     ear.pool.submit(job(target(spec, view, CHECKS[1:]), deadline=MINUTE))
     ear.until(lambda _: ear.of(TableBegan))

@@ -11,7 +11,7 @@ from tests.privacy.tokens import WORD
 
 
 class _UnforeseenError(Exception):
-    """An error that nobody wrote a sentence for."""
+    """An error without a message of its own."""
 
 
 def _stumbling(original: Any) -> Any:

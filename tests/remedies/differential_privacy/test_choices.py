@@ -42,7 +42,7 @@ def test_an_undeclared_value_is_refused_without_being_shown(bad: object):
 
 @pytest.mark.parametrize("bad", ["d", None, float("nan"), 0])
 def test_the_other_value_stands_for_all_that_is_not_declared(bad: object):
-    """NULL included: the rule is fixed before anybody is asked."""
+    """NULL included: the rule is fixed before the first report."""
     assert Choices(["a", "b", "rest"], other="rest").encode(["a", bad]).tolist() == [0, 2]
     assert Choices(4, other=3).encode([0, "d" if bad == 0 else bad]).tolist() == [0, 3]
 

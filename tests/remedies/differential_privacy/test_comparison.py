@@ -168,7 +168,7 @@ def test_errors_are_finite_and_fall_with_epsilon(counts: Any, nano_epsilon: int)
 
 
 def test_rows_of_a_person_share_the_epsilon() -> None:
-    """Somebody with five rows at epsilon 5 is as somebody with one at epsilon 1; zCDP costs more."""
+    """A unit of five rows at epsilon 5 is as one of one row at epsilon 1; zCDP costs more."""
     five, one = at(5, rows_per_unit=5), at(1)
     assert five.attribute_wise == one.attribute_wise
     assert five.interactive[0].scale == one.interactive[0].scale

@@ -32,7 +32,7 @@ SUPPORT = [GRR, SUE, OUE, BLH, OLH, THE, HadamardResponse]
 SUPPORTING = pytest.mark.parametrize("kind", SUPPORT, ids=[kind.name for kind in SUPPORT])
 
 TRUTH = np.repeat(np.arange(6), [50_000, 30_000, 15_000, 4_000, 1_000, 0])
-"""The values of 100,000 people, one of which nobody has."""
+"""The values of 100,000 people, one of which none has."""
 
 
 def _theta(epsilon: float, theta: float) -> float:
@@ -41,7 +41,7 @@ def _theta(epsilon: float, theta: float) -> float:
 
 
 def _published(name: str, epsilon: float, size: int) -> float:
-    """Return the variance per user of a value nobody has, by the formula of the paper."""
+    """Return the variance per user of an absent value, by the formula of the paper."""
     e, root, g = math.exp(epsilon), math.exp(epsilon / 2), round(math.exp(epsilon)) + 1
     return {
         "GRR": (size - 2 + e) / (e - 1) ** 2,
@@ -61,7 +61,7 @@ def _published(name: str, epsilon: float, size: int) -> float:
     ],
 )
 def test_the_published_variances_at_epsilon_1(name: str, variance: float):
-    """Of a value nobody has, per user, among 14 values."""
+    """Of an absent value, per user, among 14 values."""
     assert oracles[name](14, 1).variance() == pytest.approx(variance, abs=5e-7)
 
 
@@ -196,7 +196,7 @@ def test_estimates_vary_as_the_formula_says(kind: type[Oracle]):
     counts = np.array([oracle.estimate(survey).counts for survey in reports.reshape(surveys, 100, *reports.shape[1:])])
     expected = [oracle.variance(100, share=share) for share in (0.7, 0.3, 0, 0)]
     assert counts.var(axis=0, ddof=1) == pytest.approx(expected, rel=FALSE_ALARM * math.sqrt(2 / surveys))
-    assert (counts < 0).any(), "an estimate of nobody was clipped"
+    assert (counts < 0).any(), "an estimate of 0 was clipped"
 
 
 @ALL
@@ -244,7 +244,7 @@ def test_a_huge_domain_is_asked_for_some_values(kind: type[Oracle]):
 
 @ALL
 def test_no_reports_are_no_people(kind: type[Oracle]):
-    """An empty survey counts nobody, and does not vary."""
+    """An empty survey counts 0, and does not vary."""
     estimates = kind(3, 1).estimate([])
     assert estimates.users == 0
     assert estimates.counts.tolist() == [0, 0, 0]

@@ -217,7 +217,7 @@ def test_values_outside_a_domain_are_counted_and_never_shown(monkeypatch: pytest
     ],
 )
 def test_type_of_a_column_tells_of_its_domain_alone(column: "pd.Series[Any]", domain: tuple[int, ...]) -> None:
-    """A column that became one of floats, since somebody is missing, comes out as any other of these whole numbers."""
+    """A column that became one of floats, since a value is missing, comes out as any other of these whole numbers."""
     found = randomise(column.to_frame("n"), {"n": domain}, epsilon=1, others={"n": 0})
     assert found.frame["n"].dtype == np.dtype("int64")
     assert found.mechanism.epsilon == 1
@@ -297,7 +297,7 @@ def test_declarations_that_make_no_sense_are_refused(changes: dict[str, Any], me
 
 
 def test_a_column_twice_is_refused() -> None:
-    """Two columns of one name cannot be told apart."""
+    """Two columns of one name cannot be distinguished."""
     with pytest.raises(Misfit, match="2 columns are named 'a'; rename them"):
         randomise(pd.DataFrame([[1, 2]], columns=["a", "a"]), {"a": (1, 2)}, epsilon=1)
 
@@ -338,7 +338,7 @@ def test_a_record_is_read_again(joint: bool) -> None:
     ],
 )
 def test_a_record_that_contradicts_itself_is_refused(changed: dict[str, Any], message: str) -> None:
-    """Epsilon is computed anew from the retentions."""
+    """Epsilon is computed again from the retentions."""
     record = randomise(pd.DataFrame({"a": [True]}), {"a": (True, False)}, retention=0.5).mechanism.as_json()
     with pytest.raises(Misfit, match=message):
         Mechanism.read({**record, **changed})

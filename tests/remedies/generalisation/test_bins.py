@@ -1,4 +1,4 @@
-"""Numbers in intervals that somebody has listed."""
+"""Numbers in listed intervals."""
 
 import pytest
 from hypothesis import given

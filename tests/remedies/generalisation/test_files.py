@@ -96,7 +96,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_values_without_a_level_cannot_be_written(tmp_path: Path) -> None:
-    """A line needs two cells, or nobody could tell it from something else."""
+    """A line needs two cells, or it would be ambiguous."""
     with pytest.raises(Misfit, match="a hierarchy without a level above its values cannot be written"):
         write_hierarchy(Hierarchy((("a",),)), tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()

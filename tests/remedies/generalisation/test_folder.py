@@ -40,7 +40,7 @@ def test_the_longest_column_owns_a_file(tmp_path: Path) -> None:
 
 
 def test_two_files_of_one_column_are_refused(tmp_path: Path) -> None:
-    """Both are named: nobody can know which is meant."""
+    """Both are named: which is meant is unknown."""
     folder = _folder(tmp_path, age__csv="2;*\n", adult_age__csv="2;*\n")
     with pytest.raises(Misfit, match=r"two hierarchies for column 'age' in .*: adult_age.csv and age.csv; keep one"):
         hierarchies_in(folder, ["age"])

@@ -151,7 +151,7 @@ def test_parts_of_the_columns_only_save_work(case, stages):
 
 
 def test_more_columns_than_fit_one_word():
-    """Columns whose leaves need more than 64 bits together are told apart all the same."""
+    """Columns whose leaves need more than 64 bits together are distinguished all the same."""
     rng = np.random.default_rng(1)
     leaves = [f"{number:04d}" for number in range(3000)]
     hierarchy = Hierarchy.of({leaf: [leaf[:2], "*"] for leaf in leaves})

@@ -137,7 +137,7 @@ def test_rows_with_the_same_values_stay_together(case, k):
 
 
 def _patients(seed):
-    """Return patients of whom some ages of half the districts have one illness."""
+    """Return patients; some ages of half the districts have one illness."""
     dice = random.Random(seed)
     rows = [(dice.randrange(18, 90), dice.randrange(50)) for _ in range(600)]
     ills = ["hiv" if place < 25 and age % 22 < 6 else dice.choice(["flu"] * 5 + list("abcde")) for age, place in rows]
@@ -145,7 +145,7 @@ def _patients(seed):
 
 
 def _could_be_cut(frequencies, recoding, k):
-    """Return the classes that Mondrian by k alone cuts further, as whoever knows the quasi-identifiers finds them."""
+    """Return the classes that Mondrian by k alone cuts further, as the quasi-identifiers show them."""
     results = []
     for number in range(int(recoding.classes().max()) + 1):
         rows = recoding.classes() == number

@@ -136,7 +136,7 @@ def test_the_best_so_far_is_given_where_time_ends():
 
 @pytest.mark.parametrize("after", [0.0, 0.6])
 def test_the_best_so_far_is_given_to_who_has_enough(after):
-    """Whoever is told of progress can end the search, in each of its parts."""
+    """A progress callback can end the search, in each of its parts."""
 
     def tell(share: float) -> None:
         if share >= after:

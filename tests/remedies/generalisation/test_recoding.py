@@ -77,7 +77,7 @@ def test_a_table_leaves_with_its_labels():
 
 
 def test_rows_may_share_an_index():
-    """Rows are told apart by where they stand, not by their index."""
+    """Rows are distinguished by where they stand, not by their index."""
     twice = PEOPLE.set_axis([1, 1, 2, 2])
     frequencies, combinations = read_table(twice, {"age": AGES, "sex": SEXES})
     found = Recoding.of_node(frequencies, (1, 0)).apply(twice, combinations)

@@ -1,4 +1,4 @@
-"""Trees that somebody wrote down."""
+"""Trees in files."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ def test_a_point_is_where_the_tree_says() -> None:
 
 @pytest.mark.parametrize("sample", [np.zeros((10, 2)), np.zeros((0, 2))])
 def test_equal_records_are_in_one_cell(sample: np.ndarray) -> None:
-    """What cannot be told apart stays together, and a sample without records cuts somewhere."""
+    """What cannot be distinguished stays together, and a sample without records cuts somewhere."""
     cells = CellTree.fit(sample, 3, np.eye(2))
     assert len(set(cells.of(np.zeros((5, 2))).tolist())) == 1
 

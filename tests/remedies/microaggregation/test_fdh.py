@@ -35,7 +35,7 @@ def test_definition_on_floats(seed: int):
 
 
 def test_one_region_is_npn():
-    """Balls that hold nothing but their anchor's duplicates leave one region besides: NPN from the anchor's end."""
+    """Balls that hold nothing but their anchor's duplicates leave one more region: NPN from the anchor's end."""
     path = fdh_path(COMPANIES, anchors=[10], divisor=1e9)
     assert path[0] == 10
     assert path.tolist() == npn_path(COMPANIES).tolist()

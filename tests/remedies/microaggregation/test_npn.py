@@ -50,7 +50,7 @@ def test_larger_table():
 
 
 def test_nearly_the_same():
-    """Distances that float32 cannot tell apart are told apart."""
+    """Distances that are equal in float32 are distinguished."""
     far = np.array([[1e6], [0.0], [1.0 + 2e-7], [1.0], [2.0 + 1e-7], [-1e6]])
     table = textbook.Table(far, exact=False)
     assert npn_path(far).tolist() == textbook.npn(table)

@@ -1,4 +1,4 @@
-"""What the keys of alerts, the daemon and the weekly report change: what is told, when, to whom."""
+"""What the keys of alerts, the daemon and the weekly report change: messages, times, channels."""
 
 import json
 import re

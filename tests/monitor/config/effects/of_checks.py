@@ -92,7 +92,7 @@ _AGAINST: Final = {"table": ({"column": "id"}, "o", "t2"), "column": ({"table": 
 
 
 def _exposed(parameters: Mapping[str, Any], *, rows: int = 9) -> object:
-    """Return the status of a table beside an earlier release that hides everybody among three."""
+    """Return the status of a table beside an earlier release that is 3-anonymous."""
     check = load_catalog()["re_release"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
     return judged(pairs("aaabbbccc"), ("spring", pairs("xxxyyyzzz")), check=check, rows=rows).status
 
@@ -138,7 +138,7 @@ def _answer_of(kind: str, parameters: Mapping[str, Any]) -> object:
 
 
 def _pairs_of(parameters: Mapping[str, Any]) -> object:
-    """Return which pairs of persons and groups are asked for, and of how many rows."""
+    """Return which pairs of people and groups are asked for, and of how many rows."""
     check = load_catalog()["re_release"].model_validate(parameters)  # type: ignore[attr-defined]  # a model
     with place("duckdb", t=ROWS) as here:
         question = Question(check, here)

@@ -224,7 +224,7 @@ def _rules() -> Iterator[Effect]:
         ("forbid", [], ["not_null"]),
         ("of_checks", [], ["why"]),
         ("at_least_every", ABSENT, "1h"),
-        ("reason", ABSENT, "Somebody waits for it."),
+        ("reason", ABSENT, "A user waits for it."),
     ):
         yield Effect(f"Rule.{key}", base, (first, second), tested, ("rules", "house", key))
     yield Effect("Config.rules", base, ({}, base["rules"]), tested, ("rules",))
@@ -315,7 +315,7 @@ _OIDC: Final[Mapping[str, Any]] = {
 
 
 def _person(config: Mapping[str, Any]) -> object:
-    """Return the name of a person whom the provider signs in, and what they may do."""
+    """Return the name of a user of the provider, and their role."""
     claims = {"preferred_username": "mia", "upn": "mia@example.org", "groups": ["sales-data"], "teams": ["other"]}
     with project_of(config) as project:
         oidc = project.config.web.oidc

@@ -1,4 +1,4 @@
-"""Columns that nobody treated and that identify records: counted in the engine, by name and number, never by value."""
+"""Untreated columns that identify records: counted in the engine, by name and number, never by value."""
 
 import sqlite3
 from contextlib import closing

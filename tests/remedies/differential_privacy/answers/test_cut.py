@@ -115,7 +115,7 @@ def test_neighbouring_units_choose_by_themselves(step: int, tmp_path: Path, monk
     Spy(monkeypatch)
     rows = f"SELECT range AS customer, unnest(['Tokyo', 'Osaka']) AS city FROM range({UNITS})"
     chosen = []
-    for part in range(0, UNITS, 50):  # each unit by itself would take long: 50 at a time, told apart by their cities
+    for part in range(0, UNITS, 50):  # each unit by itself would take long: 50 at a time, distinguished by their cities
         cities = [f"{town} {unit}" for unit in range(part, part + 50) for town in ("Tokyo", "Osaka")]
         duckdb.execute(
             f"COPY (SELECT customer, city || ' ' || customer AS city FROM ({rows}) "

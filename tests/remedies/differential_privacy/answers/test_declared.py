@@ -143,7 +143,7 @@ def test_cells_are_numbered_and_named() -> None:
 
 
 def test_too_many_cells_are_refused() -> None:
-    """More cells than can be told are refused before anything is charged."""
+    """Too many cells are refused before anything is charged."""
     domain = {name: {"range": [0, 999]} for name in ("a", "b")}
     with pytest.raises(Misfit, match="have 1,002,001 cells together"):
         statistic(statistic="histogram", by=["a", "b"]).check(terms_of(domain=domain))

@@ -155,7 +155,7 @@ def test_noise_is_added_to_every_cell(
     "words", [{"statistic": "histogram", "by": ["cell"]}, {"statistic": "sum", "column": "wide", "by": ["cell"]}]
 )
 def test_the_smallest_price_is_answered_too(accounting: Accounting, rows: int, words: dict[str, Any]) -> None:
-    """For a billionth, and the most rows and the widest limits, noise is drawn, however enormous, and can be told."""
+    """For a billionth, and the most rows and the widest limits, enormous noise is drawn, and its size is known."""
     domain = {"cell": {"range": [0, 98]}, "wide": {"low": -(2**31), "high": 2**31}}
     terms = Terms(Declared.model_validate({"unit": "who", "rows_per_unit": rows, "domain": domain}), accounting)
     price = "epsilon" if accounting is Accounting.PURE else "rho"

@@ -145,7 +145,7 @@ def test_without_noise_sums_means_and_quantiles_are_exact(people: SourceSpec) ->
 
 @pytest.mark.usefixtures("_exact")
 def test_so_many_rows_of_a_unit_count(people: SourceSpec) -> None:
-    """Of each unit so many rows are kept; rows that belong to nobody are those of one unit."""
+    """Of each unit so many rows are kept; rows without a unit are those of one unit."""
     for rows, kept in ((1, 5), (2, 8), (3, 9)):
         terms = terms_of(**DECLARED, unit="who", rows_per_unit=rows)
         assert ask(people, terms, statistic="count")["value"] == kept
@@ -164,7 +164,7 @@ def test_other_accounting_finds_the_same(people: SourceSpec) -> None:
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.usefixtures("_exact")
 def test_a_table_with_few_rows_has_all_cells(few: Callable[[int], SourceSpec], number: int) -> None:
-    """Without rows, or with one, every cell, sum and quantile is answered; a mean of nobody is withheld."""
+    """Without rows, or with one, every cell, sum and quantile is answered; a mean of no rows is withheld."""
     spec, terms = few(number), terms_of(**DECLARED)
     assert ask(spec, terms, statistic="count")["value"] == number
     groups: Sequence[Any] = ask(spec, terms, statistic="histogram", by=["sex"])["groups"]

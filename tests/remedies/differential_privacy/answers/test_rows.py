@@ -48,7 +48,7 @@ def test_only_its_own_rows_decide_which_of_them_count(
 
 
 def test_both_directions_of_a_pair_are_one_unit() -> None:
-    """Who paid whom does not matter to whose the row is; nobody is not the same as somebody of a strange name."""
+    """The direction of a payment does not change the unit of its row; NULL is not the same as a strange name."""
     terms = terms_of(unit=["who", "other"], pairs=["who", "other"], domain={"sex": ["a"]})
     rows = [("x", "y", "a", 1.0), ("y", "x", "b", 1.0), ("x", None, "a", 1.0), (None, "x", "b", 1.0)]
     strange = [("x", "\x1e", "a", 1.0), ("=", "x", "a", 1.0), ("x", "=\x1e", "a", 1.0)]
@@ -61,7 +61,7 @@ def test_both_directions_of_a_pair_are_one_unit() -> None:
 
 
 def test_another_key_takes_other_rows() -> None:
-    """Whoever writes rows cannot foresee which of them count: that follows from the key."""
+    """A writer of rows cannot foresee which of them count: that follows from the key."""
     terms = terms_of(unit="who", domain={"sex": [str(place) for place in range(20)]})
     rows = [("x", "y", str(place), 1.0) for place in range(20)]
     taken = set()
