@@ -321,7 +321,7 @@ class Case:
         changes = sum(change <= at for change in mesh.columns[name])
         drifted = {f"c{number}": "int64" for number in range(4 + changes)}
         recent = any(timedelta() <= at - change < timedelta(hours=12) for change in mesh.columns[name])
-        strict = hash_of(name) % 2 == 0  # half of the schema checks forbid what changes, until somebody accepts it
+        strict = hash_of(name) % 2 == 0  # half of the schema checks forbid what changes, until a user accepts it
         yield "columns", Outcome(Status.FAIL if recent and strict else Status.PASS, Message("c"), {"columns": drifted})
         spread = 0.03 + 0.09 * (hash_of(name) % 7) / 6
         factor = float(np.prod([size for start, end, size in mesh.shifts[name] if start <= at < end] or [1.0]))

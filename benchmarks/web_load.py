@@ -55,7 +55,7 @@ LIKE_DATASETTE: Final[Mapping[str, str]] = {
     "/incidents?severity=critical": "/store/incident?severity=critical&_sort_desc=detected_us&_size=50",
     "/incidents/{middle}": "/store/incident/{middle}",
 }
-"""Pages of ours, and those of Datasette with the same rows; ours have episodes, events, costs and verbs besides."""
+"""Pages of ours, and those of Datasette with the same rows; ours also have episodes, events, costs and verbs."""
 
 
 def main() -> None:
@@ -200,7 +200,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """What one client sent, and the incidents that it was told of."""
+    """What one client sent, and the incidents in its answers."""
 
     steps: list[_Step] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)

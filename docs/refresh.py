@@ -52,7 +52,7 @@ def refreshed(page: str) -> str:
     """Return the text of a page with its generated parts as they are now.
 
     Raises:
-        KeyError: a part that nobody generates.
+        KeyError: a part without a generator.
     """
     return _PART.sub(lambda part: f"{part['name']} -->\n{PARTS[part['name']]()}\n", page)
 
@@ -287,7 +287,7 @@ FILES: Final[Mapping[Path, Callable[[], str]]] = {ROOT / "tablewatch" / "checks.
 
 
 def main() -> None:
-    """Write every page anew, and the files that are generated whole."""
+    """Write every page, and the files that are generated whole."""
     for page in (*pages(), *FILES):
         old = page.read_text(encoding="utf-8")
         new = FILES[page]() if page in FILES else refreshed(old)

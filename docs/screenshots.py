@@ -54,7 +54,7 @@ def main() -> None:
 
 @contextmanager
 def _served(project: Project) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Serve a project for the block; yield the address, and the cookie of somebody who is signed in."""
+    """Serve a project for the block; yield the address, and the cookie of a signed-in user."""
     with project.open_store() as store, listen("127.0.0.1", 0) as listener:
         with store.writing() as tx:
             grant = Grant(WebRole.RESPONDER)

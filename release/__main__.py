@@ -128,7 +128,7 @@ def build(folder: Path, out: Path, *, at: int, isolated: bool = True) -> Mapping
         folder: the checkout.
         out: where the files go.
         at: seconds since 1970 that every file in them gets as its time.
-        isolated: whether the build tools are installed anew; else those of this environment are used, without network.
+        isolated: whether the build tools are installed again; else those of this environment are used, without network.
     """
     more = () if isolated else ("--no-isolation",)
     _run(sys.executable, "-m", "build", *more, "--outdir", str(out), str(folder), SOURCE_DATE_EPOCH=str(at))

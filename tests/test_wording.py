@@ -147,24 +147,40 @@ def test_a_banned_phrase_is_noticed() -> None:
         assert wrong_phrases(iter([("here", text)])), text
 
 
-def _prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield each line of comments, docstrings and messages; keys of one word and bytes are no prose."""
+def _prose(path: Path, *, messages: bool) -> Iterator[tuple[int, str]]:
+    """Yield each line of comments and docstrings, and of messages; keys of one word and bytes are no prose."""
+    docstring_starts = {
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr) and is_text(node.value)
+    }
     with path.open("rb") as file:
         for token in tokenize.tokenize(file.readline):
-            has_words = token.type in STRINGS and " " in token.string and token.string[0] not in "bB"
-            if token.type == tokenize.COMMENT or has_words:
+            is_message = messages and token.type in STRINGS and " " in token.string and token.string[0] not in "bB"
+            is_docstring = token.type == tokenize.STRING and token.start[0] in docstring_starts
+            if token.type == tokenize.COMMENT or is_message or is_docstring:
                 yield from enumerate(token.string.splitlines(), token.start[0])
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_prose_of_the_product_has_an_odd_word(package: str) -> None:
+@pytest.mark.parametrize("package", [*PACKAGES, "tests"])
+def test_no_prose_has_an_odd_word(package: str) -> None:
     """Comments, docstrings and messages name the user, the attacker or the process; `quoted` names are code."""
     assert [
         f"{path.relative_to(ROOT)}:{number}: {match[0]}"
         for path in sorted((ROOT / package).rglob("*.py"))
-        for number, line in _prose(path)
+        for number, line in _prose(path, messages=package != "tests")
         if (match := ODD.search(QUOTED.sub("", line)))
     ] == []
+
+
+def test_an_odd_word_is_noticed(tmp_path: Path) -> None:
+    """In a comment, a docstring and a message, but not as a key, in bytes or quoted."""
+    module = tmp_path / "module.py"
+    module.write_text(
+        '"""Nobody is here."""\n# whoever\nTEXT = "told of it"\nKEY, SALT = "told", b"hidden besides"\n# `anew`\n'
+    )
+    odd = [number for number, line in _prose(module, messages=True) if ODD.search(QUOTED.sub("", line))]
+    assert odd == [1, 2, 3]
 
 
 def test_every_package_says_what_it_is_for():

@@ -102,15 +102,17 @@ def channels_for(
         steps.append(Step(name, applies=True, why=_format_match(route), to=route.to))
         for channel in route.to:
             ways.setdefault(channel, []).append((name, route))
-    matched = any(way is not None and way.unacknowledged_for is None for its in ways.values() for _, way in its)
+    matched = any(
+        route is not None and route.unacknowledged_for is None for routes in ways.values() for _, route in routes
+    )
     if outcome is not None:
         steps.append(Step(OWNER, applies=False, why="owners are notified of incidents, and warnings go by routes only"))
-        return Routing({channel: _reached(its) for channel, its in ways.items()}, tuple(steps))
+        return Routing({channel: _reached(routes) for channel, routes in ways.items()}, tuple(steps))
     steps.append(_owner_step(configured, config, matched=matched))
     if steps[-1].applies:
         for channel in steps[-1].to:
             ways.setdefault(channel, []).append((OWNER, None))
-    return Routing({channel: _reached(its) for channel, its in ways.items()}, tuple(steps))
+    return Routing({channel: _reached(routes) for channel, routes in ways.items()}, tuple(steps))
 
 
 def next_in_line_at(incident: Incident, config: Config, now: datetime) -> datetime | None:

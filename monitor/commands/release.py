@@ -327,9 +327,9 @@ def _present(invocation: Invocation, _: "Project", __: "Store", decided: "tuple[
         "decision": release_standing.decision.value,
         "remedy": release_standing.remedy,
         "until": None if release_standing.until is None else release_standing.until.isoformat(),
-        "said": release_standing.said,
+        "said": release_standing.summary,
     }
-    invocation.emit(result, lambda console: console.print(Text(f"{name}: {release_standing.said}")))
+    invocation.emit(result, lambda console: console.print(Text(f"{name}: {release_standing.summary}")))
 
 
 add_verbs(app, "release", VERBS, _present)

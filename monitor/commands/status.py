@@ -231,7 +231,7 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
             release.release.table,
             release.word.value,
             None if release.since is None else f"{format_duration(now - release.since)} ago",
-            release.said,
+            release.summary,
         )
         for release in releases
     ]
@@ -243,15 +243,15 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
 def _draw_statistics(console: "Console", statistics: "Sequence[StatisticState]") -> None:
     from monitor.terminal.tables import draw_table
 
-    def said(moment: "datetime | None") -> str | None:
+    def shown_time(moment: "datetime | None") -> str | None:
         return None if moment is None else f"{moment:%Y-%m-%d %H:%MZ}"
 
     rows = [
         (
             str(statistic.series),
             statistic.word.value,
-            None if statistic.slot is None else said(statistic.slot.slot),
-            said(statistic.next_slot),
+            None if statistic.slot is None else shown_time(statistic.slot.slot),
+            shown_time(statistic.next_slot),
             None if statistic.left is None else f"{statistic.left:,}",
         )
         for statistic in statistics

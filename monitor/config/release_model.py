@@ -84,10 +84,10 @@ class Recipe(BaseModel):
     @model_validator(mode="after")
     def _parameters_have_their_shapes(self) -> Self:
         for word, (kinds, shape) in _SHAPES.items():
-            value = self.words.get(word)
+            value = self.settings.get(word)
             if value is not None and not isinstance(value, kinds):
                 raise ValueError(f"'{word}' of the remedy '{self.remedy}' takes {shape}")
-        columns = self.words.get("columns") or ()
+        columns = self.settings.get("columns") or ()
         if not all(isinstance(name, str) for name in columns):
             raise ValueError(f"'columns' of the remedy '{self.remedy}' takes a list of column names")
         return self
@@ -98,8 +98,8 @@ class Recipe(BaseModel):
         return self.id or self.remedy
 
     @property
-    def words(self) -> Mapping[str, Any]:
-        """Return what is said to the remedy."""
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the remedy."""
         return dict(self.model_extra or {})
 
 

@@ -46,11 +46,11 @@ class ReleaseAssessment:
         worst = None if self.assessment is None else self.assessment.results[0].outcome
         broken = worst is not None and worst.status in {Status.FAIL, Status.UNKNOWN}
         if self.state.standing.decision is not ReleaseDecision.NONE:
-            text = self.state.standing.said
+            text = self.state.standing.summary
             return f"{text}; as it is: {worst.message}" if worst is not None and broken else text
         if worst is not None and broken:
             return str(worst.message)
-        return self.state.said or "all limits were evaluated and met"
+        return self.state.summary or "all limits were evaluated and met"
 
     @property
     def exit_code(self) -> ExitCode:

@@ -355,7 +355,7 @@ def _hierarchies_to_add(case: ReleaseColumns) -> str:
     """Name the quasi-identifiers without a hierarchy, with the YAML that declares one; nothing where all have one."""
     from monitor.releases.disclosure.hierarchy_proposals import hierarchy_lines, propose_hierarchies
 
-    inline = [recipe.words.get("hierarchies") for recipe in case.release.remedies]
+    inline = [recipe.settings.get("hierarchies") for recipe in case.release.remedies]
     if any(isinstance(item, str) for item in inline):  # a folder of files
         return ""
     declared = {*case.release.hierarchies, *(name for item in inline if item for name in item)}

@@ -42,7 +42,7 @@ class PromisedLimits:
         return ClassLimits(self.k, self.l, self.t)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Format the limits in words: `k 5, l 2`."""
         parts = [("k", self.k), ("l", self.l), ("t", self.t)]
         return ", ".join(f"{word} {item:g}" for word, item in parts if item is not None)

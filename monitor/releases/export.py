@@ -173,7 +173,7 @@ class _Records:
         except LimitsNotMet as error:
             if strict is case:
                 raise
-            promised = self._passed.registry.promises().said
+            promised = self._passed.registry.promises().summary
             text = (
                 f"{error.problems[0].message}; the limits of all releases and exports of the table hold too: {promised}"
             )

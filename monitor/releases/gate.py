@@ -53,7 +53,7 @@ class ExportPermission:
 
     def _check_standing(self, now: ReleaseStanding) -> None:
         if now.decision is not ReleaseDecision.APPROVED or now.event != self.found.event:
-            message = f"'{self.decisions.case.name}' is no longer approved: {now.said}"
+            message = f"'{self.decisions.case.name}' is no longer approved: {now.summary}"
             raise _held("release.not_approved", message, "")
 
 
@@ -90,7 +90,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
     case, result = decisions.case, decisions.standing()
     if result.decision is not ReleaseDecision.APPROVED:
         hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
-        raise _held("release.not_approved", f"'{case.name}' cannot be exported: {result.said}", hint)
+        raise _held("release.not_approved", f"'{case.name}' cannot be exported: {result.summary}", hint)
     if result.remedy != remedy:
         text = f"'{case.name}' was approved with '{result.remedy}', not with '{remedy}'"
         raise _held("release.not_approved", text, "approve this remedy, or export with the other")

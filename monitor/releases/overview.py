@@ -70,10 +70,10 @@ class ReleaseState:
     standing: ReleaseStanding = NOTHING_DECIDED
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Format in a few words what holds it, or who approved it."""
         if self.standing.decision is not ReleaseDecision.NONE:
-            return self.standing.said
+            return self.standing.summary
         return ", ".join(
             " ".join(filter(None, [item.check_id, f"#{item.incident}" if item.incident else f"({item.reason})"]))
             for item in self.held_by
@@ -83,7 +83,7 @@ class ReleaseState:
     def why(self) -> str:
         """Format at length what holds it, or who approved it."""
         if self.standing.decision is not ReleaseDecision.NONE:
-            return self.standing.said
+            return self.standing.summary
         return "; ".join(
             " ".join(filter(None, [str(item.what or item.check_id or ""), f"({_number_or_reason(item)})"]))
             for item in self.held_by

@@ -1,4 +1,4 @@
-"""Make of what a release says about its remedies what can be run: the words, completed by the release."""
+"""Plan the remedies of a release: their settings, completed by the release's."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -128,16 +128,16 @@ def _generalise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) 
     from remedies.generalisation import hierarchy_spec
     from remedies.generalise import Generalise
 
-    words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
-    quasi = _named(words, case.quasi, columns)
-    declared = words.pop("hierarchies", None)
+    settings, columns = dict(recipe.settings), _leaving(case, recipe, kinds)
+    quasi = _named(settings, case.quasi, columns)
+    declared = settings.pop("hierarchies", None)
     folder = case.folder / declared if isinstance(declared, str) else None
     inline = {name: hierarchy_spec(item) for name, item in declared.items()} if isinstance(declared, Mapping) else {}
     declared = hierarchies_for(quasi, inline=(), folder=folder, declared={**case.release.hierarchies, **inline})
-    searches = words.get("search", "incognito")
+    searches = settings.get("search", "incognito")
     flat = {name: hierarchy_spec({"type": "flat"}) for name in quasi if not _numeric(kinds[name], searches)}
     remedy = Generalise.model_validate(
-        {**_limits(case), "hierarchies": {**flat, **declared}, **words, "columns": quasi}
+        {**_limits(case), "hierarchies": {**flat, **declared}, **settings, "columns": quasi}
     )
     return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, remedy)
 
@@ -149,16 +149,16 @@ def _numeric(kind: Any, search: str) -> bool:
 def _microaggregate(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from remedies.microaggregate import Microaggregate
 
-    words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
-    quasi = _named(words, case.quasi, columns)
+    settings, columns = dict(recipe.settings), _leaving(case, recipe, kinds)
+    quasi = _named(settings, case.quasi, columns)
     limits = case.release.limits
     judged = [name for name in quasi if name in case.sensitive and (limits.l is not None or limits.t is not None)]
     if judged:
         raise Misfit(f"'{judged[0]}' is sensitive with a limit on l or t: averages of its values would count as values")
-    parts = dict(words.pop("kinds", {}))
+    parts = dict(settings.pop("kinds", {}))
     nominal = [name for name in quasi if parts.get(name, _kind_of(kinds[name])) == "nominal"]
     ordinal = {name: () for name in quasi if parts.get(name) == "ordinal"}
-    given = {"k": case.k, "nominal": nominal, "ordinal": ordinal, **words, "columns": quasi}
+    given = {"k": case.k, "nominal": nominal, "ordinal": ordinal, **settings, "columns": quasi}
     return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, Microaggregate.model_validate(given))
 
 
@@ -169,9 +169,9 @@ def _kind_of(kind: Any) -> str:
 def _suppress(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from remedies.suppress import Suppress
 
-    words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
-    quasi = _named(words, case.quasi, columns)
-    remedy = Suppress.model_validate({**_limits(case), **words, "columns": quasi})
+    settings, columns = dict(recipe.settings), _leaving(case, recipe, kinds)
+    quasi = _named(settings, case.quasi, columns)
+    remedy = Suppress.model_validate({**_limits(case), **settings, "columns": quasi})
     return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, remedy)
 
 
@@ -179,7 +179,7 @@ def _code(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> Tre
     from remedies.code import Code
 
     return TreatmentPlan(
-        recipe.name, RemedyKind.TABLE, _leaving(case, recipe, kinds), Code.model_validate(recipe.words)
+        recipe.name, RemedyKind.TABLE, _leaving(case, recipe, kinds), Code.model_validate(recipe.settings)
     )
 
 
@@ -189,17 +189,17 @@ def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -
     from remedies.differential_privacy.answers import BoundedColumn, Domain
     from remedies.randomise import Randomise
 
-    words = dict(recipe.words)
+    settings = dict(recipe.settings)
     budget = case.project.config.budgets.get(case.release.table)
-    parts = words.pop("domain", None) or ({} if budget is None else budget.domain)
-    named = words.pop("columns", None) or list(parts)
+    parts = settings.pop("domain", None) or ({} if budget is None else budget.domain)
+    named = settings.pop("columns", None) or list(parts)
     read = {name: TypeAdapter(Domain).validate_python(parts[name]) for name in named if name in parts}
     lacking = [name for name in named if name not in read or isinstance(read[name], BoundedColumn)]
     if lacking:
         raise Misfit(f"'domain' is missing the values of {', '.join(lacking)}")
     domains = {name: item.values if isinstance(item, CategoryColumn) else item for name, item in read.items()}
     others = {name: other for name, item in read.items() if (other := getattr(item, "other", None)) is not None}
-    remedy = Randomise.model_validate({"others": others, **words, "domains": domains})
+    remedy = Randomise.model_validate({"others": others, **settings, "domains": domains})
     columns = _leaving(case, recipe, kinds)
     return TreatmentPlan(recipe.name, RemedyKind.RANDOMISED, _rest_dropped(recipe, columns, remedy.columns), remedy)
 
@@ -209,11 +209,11 @@ def _answers(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> 
     budget = case.project.config.budgets.get(case.release.table)
     if budget is None:
         raise Misfit(f"noisy answers need a budget: declare 'budgets' of '{case.release.table}'")
-    words = dict(recipe.words)
-    word = str(words.get("statistic"))
+    settings = dict(recipe.settings)
+    word = str(settings.get("statistic"))
     if word not in STATISTICS:
         raise Misfit(f"'statistic' is one of {', '.join(STATISTICS)}")
-    statistic = STATISTICS[word].model_validate(words)
+    statistic = STATISTICS[word].model_validate(settings)
     statistic.check(budget.terms)
     return TreatmentPlan(recipe.name, RemedyKind.ANSWERS, tuple(statistic.reads()), statistic=statistic)
 
@@ -254,9 +254,9 @@ def _rest_dropped(recipe: Recipe, columns: Sequence[str], treated: Sequence[str]
     return tuple(name for name in columns if name in treated) if recipe.drop == "rest" else tuple(columns)
 
 
-def _named(words: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+def _named(settings: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that a remedy treats: those that are said, else all quasi-identifiers that leave."""
-    wanted_columns = words.pop("columns", None)
+    wanted_columns = settings.pop("columns", None)
     names = tuple(name for name in quasi if name in columns) if wanted_columns is None else tuple(wanted_columns)
     if not names:
         raise Misfit("no quasi-identifier is exported, so there is nothing to treat")

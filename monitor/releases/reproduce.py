@@ -55,7 +55,7 @@ def _generalise(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport"
 def _trees(case: ReleaseColumns, plan: TreatmentPlan) -> list[str] | None:
     """Describe where hierarchies are that the release does not declare; None where its remedy declares them itself."""
     recipe = case.release.recipe(plan.name)
-    text = None if recipe is None else recipe.words.get("hierarchies")
+    text = None if recipe is None else recipe.settings.get("hierarchies")
     if text is not None and not isinstance(text, str):
         return None
     folder = [] if text is None else ["--hierarchies", str(case.folder / text)]

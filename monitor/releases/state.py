@@ -45,7 +45,7 @@ class ReleaseStanding:
         return None if self.event is None else _text(self.event, "table_state")
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Format it to a person."""
         event = self.event
         if event is None:

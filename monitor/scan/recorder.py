@@ -319,11 +319,11 @@ class _Recorder:
             self._retries[result.table] = min(retry, self._retries.get(result.table, retry))
 
     def _unmerged(self, incident: Incident) -> Incident:
-        """Follow a merged incident to the one it duplicates while that lasts: it speaks for both."""
-        speaks = incident
-        while speaks.merged_into is not None:
-            speaks = self._tx.incidents.get(speaks.merged_into)
-        return incident if speaks.state is State.RESOLVED else speaks
+        """Return the incident that a merged one duplicates while that lasts, else the merged one."""
+        root = incident
+        while root.merged_into is not None:
+            root = self._tx.incidents.get(root.merged_into)
+        return incident if root.state is State.RESOLVED else root
 
     def _write(self, fingerprint: str, change: Change, recorded_at: datetime) -> None:
         if isinstance(change, Opened):

@@ -84,7 +84,9 @@ def value_shifts(results: Iterable[Result]) -> Sequence[MeasuredChange]:
         if len(steady) >= _ENOUGH:
             now = median(past for past, _ in steady) if usual is None else usual
             distance = _distance(figure, now)
-            is_shifted = _is_shift(distance, [_distance(past, now if its is None else its) for past, its in steady])
+            is_shifted = _is_shift(
+                distance, [_distance(past, now if baseline is None else baseline) for past, baseline in steady]
+            )
             if is_shifted and not was_shifted and previous is not None:
                 strength = min(1.0, abs(distance) / _HALVED)
                 shifts.append(MeasuredChange(previous, result.measured_at, strength, {"value": figure, "usual": now}))

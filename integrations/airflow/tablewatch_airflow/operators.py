@@ -140,7 +140,7 @@ class TablewatchCheckOperator(BaseOperator):
         return self._conclude(context, run, hook.browser_address)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Resume; a deferral that took too long is told in our words."""
+        """Resume; a deferral that took too long fails with our message."""
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except TaskDeferralTimeout:
@@ -194,7 +194,7 @@ class TablewatchReleaseGate(BaseOperator):
         tablewatch_conn_id: the connection, not used with `program`.
         program: path of the command `tablewatch` in an environment of its own.
         config: configuration file or folder of the command.
-        require_approval: False also lets pass what is `clear`: nothing holds it, and nobody approved it.
+        require_approval: False also lets pass what is `clear`: nothing holds it, and it was not approved.
         on_hold: `fail`, or `skip` this task and what depends on it.
     """
 

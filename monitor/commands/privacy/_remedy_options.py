@@ -365,9 +365,9 @@ def parse_request(options: GeneralisationOptions, invocation: Invocation) -> Gen
 
 
 def ask(
-    options: GeneralisationOptions, words: Mapping[str, Any], invocation: Invocation
+    options: GeneralisationOptions, settings: Mapping[str, Any], invocation: Invocation
 ) -> "tuple[RecodingRequest, GeneralisationRequest]":
-    """Find the table and the hierarchies, and count the combinations. `words`: further parameters of the remedy.
+    """Find the table and the hierarchies, and count the combinations. `settings`: further parameters of the remedy.
 
     Raises:
         Stop: something does not fit, or the table cannot be read; every fault of the hierarchies is listed.
@@ -384,10 +384,10 @@ def ask(
         declared={} if request.release is None else request.release.hierarchies,
         others=request.there,
     )
-    given = {name: value for name, value in words.items() if value is not None}
+    given = {name: value for name, value in settings.items() if value is not None}
     with limits_in_words(""):
-        words = {"columns": request.columns, "hierarchies": declared, **request.limits, **given}
-        remedy = Generalise.model_validate(words)
+        settings = {"columns": request.columns, "hierarchies": declared, **request.limits, **given}
+        remedy = Generalise.model_validate(settings)
     question = RecodingRequest.of(request.place, remedy, request.every)
     with_progress(remedy.name, lambda _: question.check_size())
     with_progress(remedy.name, lambda _: check_hierarchies(remedy, question.counts))

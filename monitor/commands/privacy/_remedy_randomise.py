@@ -98,7 +98,7 @@ def randomise(
     place = table_ref_of(given, invocation)
     check_not_read(out, place)
     current_release = release_of(place, release, invocation)
-    words = {
+    settings = {
         "epsilon": epsilon,
         "pk": pk,
         "retention": _retention(retention),
@@ -106,7 +106,7 @@ def randomise(
         "rows_per_unit": rows_per_unit,
     }
     remedy = _remedy(
-        place, names_in(columns), domain, other, release=current_release, words=words, invocation=invocation
+        place, names_in(columns), domain, other, release=current_release, settings=settings, invocation=invocation
     )
     request = _asked(place, remedy, current_release, drop=names_in(drop), drop_rest=drop_rest)
     request = replace(request, order=row_order(kept=keep_order))
@@ -122,7 +122,7 @@ def _remedy(
     others: list[str] | None,
     *,
     release: "Release | None",
-    words: dict[str, Any],
+    settings: dict[str, Any],
     invocation: Invocation,
 ) -> "Randomise":
     """Put together what was said, and what the release says where nothing was said."""
@@ -139,16 +139,16 @@ def _remedy(
 
     project, recipe = project_of(invocation), recipe_of(release)
     declared = declared_in(None if project is None else project.config, place.name, release)
-    by_release = {} if recipe is None else recipe.words
+    by_release = {} if recipe is None else recipe.settings
     cells = domains_for(
         columns, inline=inline or (), others=others or (), declared=declared, released=released_columns(release)
     )
     price = {name: by_release.get(name) for name in ("epsilon", "pk", "retention")}
-    if all(words[name] is None for name in price):
-        words = {**words, **price}
+    if all(settings[name] is None for name in price):
+        settings = {**settings, **price}
     for name in ("joint", "rows_per_unit"):
-        words[name] = by_release.get(name) if words[name] is None else words[name]
-    if not any(words[name] is not None for name in price):
+        settings[name] = by_release.get(name) if settings[name] is None else settings[name]
+    if not any(settings[name] is not None for name in price):
         hint = "--epsilon 1, --pk 900 or --retention 0.1"
         message = "missing privacy parameter: give an epsilon, a Pk or a retention"
         raise Stop(ExitCode.USAGE, Problem("remedy.limit", message, hint=hint))
@@ -159,7 +159,7 @@ def _remedy(
                     name: cell if isinstance(cell, SteppedColumn) else labels_of(cell) for name, cell in cells.items()
                 },
                 "others": {name: cell.other for name, cell in cells.items() if cell.other is not None},
-                **{name: text for name, text in words.items() if text is not None},
+                **{name: text for name, text in settings.items() if text is not None},
             }
         )
 

@@ -60,8 +60,8 @@ def count(
 
     Example: tablewatch privacy answer count customers --by sex --epsilon 0.1
     """
-    words: dict[str, Any] = {"statistic": "histogram", "by": names_in(by)} if by else {"statistic": "count"}
-    _answer(ctx.obj, table, {**words, **_request_options(epsilon, rho, where)}, request_id, dry_run=dry_run)
+    request: dict[str, Any] = {"statistic": "histogram", "by": names_in(by)} if by else {"statistic": "count"}
+    _answer(ctx.obj, table, {**request, **_request_options(epsilon, rho, where)}, request_id, dry_run=dry_run)
 
 
 @app.command()
@@ -79,8 +79,8 @@ def histogram(
 
     Example: tablewatch privacy answer histogram customers --by sex,birth_year --epsilon 0.5
     """
-    words = {"statistic": "histogram", "by": names_in(by), **_request_options(epsilon, rho, where)}
-    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+    request = {"statistic": "histogram", "by": names_in(by), **_request_options(epsilon, rho, where)}
+    _answer(ctx.obj, table, request, request_id, dry_run=dry_run)
 
 
 @app.command("sum")
@@ -99,8 +99,8 @@ def sum_(
 
     Example: tablewatch privacy answer sum orders amount --by sex --epsilon 0.5
     """
-    words = {"statistic": "sum", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
-    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+    request = {"statistic": "sum", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
+    _answer(ctx.obj, table, request, request_id, dry_run=dry_run)
 
 
 @app.command()
@@ -119,8 +119,8 @@ def mean(
 
     Example: tablewatch privacy answer mean orders amount --epsilon 0.5
     """
-    words = {"statistic": "mean", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
-    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+    request = {"statistic": "mean", "column": column, "by": names_in(by), **_request_options(epsilon, rho, where)}
+    _answer(ctx.obj, table, request, request_id, dry_run=dry_run)
 
 
 @app.command()
@@ -142,14 +142,14 @@ def quantile(
 
     Example: tablewatch privacy answer quantile orders amount --share 0.9 --epsilon 0.5
     """
-    words = {
+    request = {
         "statistic": "quantile",
         "column": column,
         "share": share,
         "step": step,
         **_request_options(epsilon, rho, where),
     }
-    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+    _answer(ctx.obj, table, request, request_id, dry_run=dry_run)
 
 
 @app.command("list")
@@ -197,13 +197,13 @@ def _request_options(epsilon: str | None, rho: str | None, where: list[str] | No
 
 
 def _answer(
-    invocation: Invocation, table: str, words: dict[str, Any], request_id: str | None, *, dry_run: bool
+    invocation: Invocation, table: str, request: dict[str, Any], request_id: str | None, *, dry_run: bool
 ) -> None:
     from monitor.answers.data_set import DataSet
     from remedies.differential_privacy.answers import STATISTICS
 
     with limits_in_words(""):
-        statistic = STATISTICS[words["statistic"]].model_validate(words)
+        statistic = STATISTICS[request["statistic"]].model_validate(request)
     with open_ledger(invocation) as at:
         data_set = DataSet.of(at.project, table)
         if dry_run:

@@ -128,8 +128,8 @@ def generalise(
         drop_identifiers=drop_identifiers,
     )
     fixed = None if levels is None else _fixed(levels)
-    words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
-    question, request = ask(options, words, invocation)
+    settings = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
+    question, request = ask(options, settings, invocation)
     compared = None if read is None else read.compared(question.place)
     warnings = doubts_in(cast("Generalise", question.remedy), question.counts)
     work: dict[str, Any] = {"clock": SystemClock(), "look": compared, "key": hidden}
@@ -271,8 +271,8 @@ def suppress(
     request = parse_request(options, invocation)
     with limits_in_words(""):
         worth = each_once(pair for name in names_in(weights) for pair in pairs_in(name).items())
-        words = {"columns": request.columns, **request.limits, "cells": cells, "weights": worth}
-        remedy = Suppress.model_validate(words)
+        settings = {"columns": request.columns, **request.limits, "cells": cells, "weights": worth}
+        remedy = Suppress.model_validate(settings)
     question = RecodingRequest.of(request.place, remedy, request.every)
     leaving = OutputColumns(out, request.drop, row_order(kept=keep_order))
     work: Any = {"clock": SystemClock(), "key": hidden}

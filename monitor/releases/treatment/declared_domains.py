@@ -70,7 +70,7 @@ def declared_in(
     budget = None if config is None else config.budgets.get(table)
     results: dict[str, Cells | BoundedColumn] = {} if budget is None else dict(budget.domain)
     recipe = recipe_of(release)
-    for name, declared in ((recipe and recipe.words.get("domain")) or {}).items():
+    for name, declared in ((recipe and recipe.settings.get("domain")) or {}).items():
         try:
             results[name] = TypeAdapter(Domain).validate_python(declared)
         except ValidationError as error:
@@ -81,7 +81,7 @@ def declared_in(
 def released_columns(release: "Release | None") -> tuple[str, ...]:
     """Return the columns that a release randomises, where it says so."""
     recipe = recipe_of(release)
-    return () if recipe is None else tuple(recipe.words.get("columns") or recipe.words.get("domain") or ())
+    return () if recipe is None else tuple(recipe.settings.get("columns") or recipe.settings.get("domain") or ())
 
 
 def recipe_of(release: "Release | None") -> "Recipe | None":
@@ -90,28 +90,28 @@ def recipe_of(release: "Release | None") -> "Recipe | None":
     return next((recipe for recipe in recipes if recipe.remedy == "randomise"), None)
 
 
-def read_cells(words: str) -> "Cells":
+def read_cells(text: str) -> "Cells":
     """Read `F,M`, `1930..2010` or `1930..2009:10`; values that are all whole numbers are numbers, else texts.
 
     Raises:
         ValueError: it is of no known form.
     """
-    match = _RANGE.fullmatch(words.strip())
+    match = _RANGE.fullmatch(text.strip())
     if match:
         return SteppedColumn(range=(int(match["low"]), int(match["high"])), width=int(match["width"] or 1))
-    values = [value.strip() for value in next(csv.reader([words], skipinitialspace=True), [])]
+    values = [value.strip() for value in next(csv.reader([text], skipinitialspace=True), [])]
     if not values or "" in values:
         raise ValueError("an empty value; separate values by one comma and quote values that contain a comma")
     return CategoryColumn(values=tuple(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else tuple(values))
 
 
-def declared_words(words: str) -> "SteppedColumn | tuple[object, ...]":
+def declared_words(text: str) -> "SteppedColumn | tuple[object, ...]":
     """Return what is said as a remedy takes it: a range, or all values.
 
     Raises:
         ValueError: it is of no known form.
     """
-    cells = read_cells(words)
+    cells = read_cells(text)
     return cells if isinstance(cells, SteppedColumn) else cells.values
 
 
@@ -131,14 +131,14 @@ def _inline(inline: Iterable[str]) -> "tuple[dict[str, Cells], list[Problem]]":
     cells: dict[str, Cells] = {}
     problems: list[Problem] = []
     for text in inline:
-        name, sign, words = (part.strip() for part in text.partition("="))
-        if not (name and sign and words):
+        name, sign, domain = (part.strip() for part in text.partition("="))
+        if not (name and sign and domain):
             problems.append(Problem("remedy.domain", f"--domain '{text}': expected column=values", hint=_FORMS))
         elif name in cells:
             problems.append(Problem("remedy.domain", f"--domain names '{name}' twice; expected each column once"))
         else:
             try:
-                cells[name] = read_cells(words)
+                cells[name] = read_cells(domain)
             except ValueError as error:
                 problems.append(Problem("remedy.domain", f"--domain '{text}': {reason(error)}", hint=_FORMS))
     return cells, problems
