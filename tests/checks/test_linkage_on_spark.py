@@ -107,8 +107,8 @@ def test_linkage(here: Place) -> None:
             at_least=check.at_least,
         )
         seen = ask(check, here).observed  # type: ignore[arg-type]  # a place like the others
-        told = (seen["matched"], seen["uniquely_matched"], seen["uniquely_matched_both_ways"])
-        assert told == (found.matched, found.uniquely_matched, found.uniquely_matched_both_ways), asked
+        result = (seen["matched"], seen["uniquely_matched"], seen["uniquely_matched_both_ways"])
+        assert result == (found.matched, found.uniquely_matched, found.uniquely_matched_both_ways), asked
 
 
 def test_presence_and_journalist_risk(here: Place) -> None:

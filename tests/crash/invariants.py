@@ -131,8 +131,8 @@ class Remains:
         assert self.ask("SELECT state, count(*) FROM delivery WHERE state <> 'sent' GROUP BY 1") == []
         written = {name for (name,) in self.ask("SELECT id FROM delivery")}
         assert written == endpoint.taken.keys()
-        told = "SELECT id FROM incident WHERE flapping = 0 AND id NOT IN (SELECT incident_id FROM told)"
-        silent = {number for (number,) in self.ask(told)}
+        query = "SELECT id FROM incident WHERE flapping = 0 AND id NOT IN (SELECT incident_id FROM told)"
+        silent = {number for (number,) in self.ask(query)}
         decided = self.ask("SELECT incident_id, decision FROM transition")
         explained = {number for number, decision in decided if decision is not None and "why" in decision}
         assert silent <= explained, "incidents without a notification, without a reason"
@@ -147,9 +147,9 @@ class Remains:
     def warn_of(self, tables: Collection[str]) -> None:
         """Claim that the warnings that last are those of these tables, and that the channel knows of each of them."""
         assert {name for (name,) in self.ask("SELECT table_name FROM warning WHERE ended_us IS NULL")} == set(tables)
-        told = "SELECT warning_id, change, decision FROM transition WHERE warning_id IN (SELECT id FROM warning)"
+        query = "SELECT warning_id, change, decision FROM transition WHERE warning_id IN (SELECT id FROM warning)"
         stories: dict[int, set[str]] = {}
-        for number, change, decision in self.ask(told):
+        for number, change, decision in self.ask(query):
             if json.loads(decision)["channels"]["hook"]["action"] == "told":
                 stories.setdefault(number, set()).add(change)
         ended = {number: end is not None for number, end in self.ask("SELECT id, ended_us FROM warning")}

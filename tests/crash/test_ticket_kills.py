@@ -129,5 +129,5 @@ def _are_true(fake, remains: Remains):
     for item, label, state, flapping in rows:
         assert fake.tickets[item]["label"] == label
         assert flapping or fake.is_closed(item) == (state == "resolved"), (item, state)
-    told = remains.number("SELECT count(DISTINCT incident_id) FROM told")
-    assert told == len(fake.tickets)
+    result = remains.number("SELECT count(DISTINCT incident_id) FROM told")
+    assert result == len(fake.tickets)

@@ -33,9 +33,9 @@ def test_commands_say_what_the_page_says(shop: Terminal) -> None:
     for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL):
         for command, said in re.findall(r"^\$ tablewatch (.*?)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", command)]
-            told = shop(*words)
-            assert told.code == 0, told.err
-            assert told.out.rstrip() == said.rstrip()
+            result = shop(*words)
+            assert result.code == 0, result.err
+            assert result.out.rstrip() == said.rstrip()
             ran += 1
     assert ran == 4
 
@@ -58,12 +58,12 @@ def test_programs_get_the_shapes_of_the_schema(shop: Terminal) -> None:
         "privacy budget show",
         "privacy budget verify",
     ):
-        told = shop.json(*words.split())
-        checker.validate(told)
-        seen.add(told["schema"])
+        result = shop.json(*words.split())
+        checker.validate(result)
+        seen.add(result["schema"])
     assert seen == {f"tablewatch.{name}/1" for name in ("budgets", "ledger-audit", "answer", "answer-plan", "answers")}
     with pytest.raises(jsonschema.ValidationError):
-        checker.validate({**told, "entries": "many"})
+        checker.validate({**result, "entries": "many"})
 
 
 def test_the_page_names_every_code_of_a_refusal() -> None:

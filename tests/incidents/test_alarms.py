@@ -53,7 +53,7 @@ def _is_answered(events: Sequence[Event]) -> bool:
 def test_alarms_are_counted_by_the_answers_of_people(case: tuple[dict[int, list[Event]], Window, int]) -> None:
     """Real, expected, false and unanswered alarms of each check are those that its events tell one by one."""
     by_incident, window, as_of_us = case
-    told: dict[str, Counter[str]] = defaultdict(Counter)
+    result: dict[str, Counter[str]] = defaultdict(Counter)
     incidents = {number: replay(events) for number, events in by_incident.items()}
     for number, incident in incidents.items():
         detected_us = BASE_US + tick(incident.episodes[0].detected_at)
@@ -64,8 +64,8 @@ def test_alarms_are_counted_by_the_answers_of_people(case: tuple[dict[int, list[
         end = incident.last.resolved_at
         is_over = end is not None and BASE_US + tick(end) <= as_of_us
         word = {None: "unanswered", "false-positive": "false", "expected": "expected"}.get(incident.resolution, "real")
-        told[incident.check_id][word if is_over and _is_answered(by_incident[number]) else "unanswered"] += 1
-    expected = {check_id: AnsweredAlarms(**numbers) for check_id, numbers in told.items()}
+        result[incident.check_id][word if is_over and _is_answered(by_incident[number]) else "unanswered"] += 1
+    expected = {check_id: AnsweredAlarms(**numbers) for check_id, numbers in result.items()}
     assert dict(alarms_by_check(Spans.of(incidents.values()), window, as_of_us=as_of_us)) == expected
 
 

@@ -126,9 +126,9 @@ def test_a_failing_statement_is_told_in_our_words(place: Place) -> None:
     statement = "SELECT 1 / 0 AS n, nosuchcolumn_canary FROM orders"
     with place.open() as source, pytest.raises(SourceError) as caught:
         source.fetch(statement)
-    told = "".join(traceback.format_exception(caught.value))
+    result = "".join(traceback.format_exception(caught.value))
     assert "source 'shop'" in str(caught.value)
-    assert "nosuchcolumn_canary" not in told.replace(statement, "")
+    assert "nosuchcolumn_canary" not in result.replace(statement, "")
 
 
 def test_a_value_that_does_not_fit_is_not_printed(place: Place) -> None:
@@ -138,9 +138,9 @@ def test_a_value_that_does_not_fit_is_not_printed(place: Place) -> None:
         try:
             source.fetch(source.compile(note.cast("int64").sum().name("n")))
         except SourceError as error:
-            told = "".join(traceback.format_exception(error))
-            assert "late" not in told
-            assert "gift" not in told
+            result = "".join(traceback.format_exception(error))
+            assert "late" not in result
+            assert "gift" not in result
         else:
             assert place.kind in {"sqlite", "mysql"}, "they take text for a number without a word; all others refuse"
 

@@ -77,16 +77,16 @@ def test_another_format_is_reported(tmp_path: Path, content: bytes) -> None:
 def test_a_file_of_a_newer_duckdb_names_both_versions(tmp_path: Path) -> None:
     """A file that a newer DuckDB wrote says who wrote it and who tries to read it."""
     (tmp_path / "shop.duckdb").write_bytes(zlib.decompress(b64decode(OF_DUCKDB_2)))
-    told = f"'shop.duckdb' was written by DuckDB 2.0.0 and cannot be read by DuckDB {duckdb.__version__} here"
-    with pytest.raises(Unreachable, match=told):
+    result = f"'shop.duckdb' was written by DuckDB 2.0.0 and cannot be read by DuckDB {duckdb.__version__} here"
+    with pytest.raises(Unreachable, match=result):
         source_of(tmp_path / "shop.duckdb").__enter__()
 
 
 def test_a_file_that_its_owner_holds_is_unreachable(shop: Path) -> None:
     """While its owner has it open for writing no other process reads it; the owner's process is named."""
     with held_by_its_owner(shop) as owner:
-        told = f"'shop.duckdb' is open for writing in process {owner.pid}"
-        with pytest.raises(Unreachable, match=told):
+        result = f"'shop.duckdb' is open for writing in process {owner.pid}"
+        with pytest.raises(Unreachable, match=result):
             source_of(shop).__enter__()
 
 

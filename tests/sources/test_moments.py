@@ -95,8 +95,8 @@ def read(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Any]:
             if aggregates is not None:
                 [row] = source.fetch(source.compile(table.aggregate(**aggregates(table, moment))))
                 return row
-            told = {"value": moment.value, "unparsed": moment.unparsed, "offset": moment.offset}
-            wanted = table.select("id", **told, us=microseconds(moment, source.dialect))
+            result = {"value": moment.value, "unparsed": moment.unparsed, "offset": moment.offset}
+            wanted = table.select("id", **result, us=microseconds(moment, source.dialect))
             return source.fetch(source.compile(wanted.order_by("id")))
 
     return of

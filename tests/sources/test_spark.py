@@ -135,6 +135,6 @@ def test_a_session_of_somebody_else_is_left_running(spark_session: Any) -> None:
 def test_a_session_of_our_own_ends_with_the_pass_and_logs_no_value() -> None:
     """Without a running session one is made and ended, twice; neither Spark nor its Python side logs a cell."""
     done = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True, text=True, timeout=280)
-    told = "source 'alone': Spark refused the statement: CAST_INVALID_INPUT (NumberFormatException)"
-    assert done.stdout.splitlines() == ["[{'one': 1}] []", told, "None"] * 2
+    result = "source 'alone': Spark refused the statement: CAST_INVALID_INPUT (NumberFormatException)"
+    assert done.stdout.splitlines() == ["[{'one': 1}] []", result, "None"] * 2
     assert "canary" not in done.stderr

@@ -428,6 +428,6 @@ def test_postgresql_has_its_own_programs(copy: Path) -> None:
     url = "postgresql://nobody:hidden@nowhere/x"
     copy.write_text("")
     for do in (lambda: backup(url, copy), lambda: restore(url, copy, now=AT)):
-        with pytest.raises(StoreError, match=r"pg_dump .* pg_restore") as told:
+        with pytest.raises(StoreError, match=r"pg_dump .* pg_restore") as raised:
             do()
-        assert "hidden" not in str(told.value)
+        assert "hidden" not in str(raised.value)

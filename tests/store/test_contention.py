@@ -26,11 +26,11 @@ def test_processes_share_the_slots(url: str) -> None:
         workers = [start("claimer", url, f"d{number}", str(HOURS), str(BATCH)) for number in range(3)]
         said = [worker.communicate() for worker in workers]
         assert [worker.returncode for worker in workers] == [0] * 3, said
-        told = Counter(line for out, _ in said for line in out.splitlines() if line.startswith("done"))
+        result = Counter(line for out, _ in said for line in out.splitlines() if line.startswith("done"))
         expected = {
             f"done t{table} {(AT + hour * HOUR).isoformat()}" for table in range(TABLES) for hour in range(HOURS)
         }
-        assert told == dict.fromkeys(expected, 1)
+        assert result == dict.fromkeys(expected, 1)
         with store.reading() as tx:
             slots = tx.slots.since(AT, 9999)
             assert len(slots) == TABLES * HOURS

@@ -15,8 +15,8 @@ UNTIL = AT + 10 * MINUTE
 
 
 def _message(name: str = "a", channel: str = "ops", *, at: datetime = AT, **said: Any) -> Delivery:
-    told = {"subject": MessageSubject.OPERATIONS, "payload": {"text": f"見て {name}"}, **said}
-    return Delivery(f"msg_{name}", channel, created_at=at, next_try_at=at, **told)
+    result = {"subject": MessageSubject.OPERATIONS, "payload": {"text": f"見て {name}"}, **said}
+    return Delivery(f"msg_{name}", channel, created_at=at, next_try_at=at, **result)
 
 
 def _lease(
@@ -183,9 +183,9 @@ def test_states_are_given_by_id(store: Store) -> None:
 def test_a_cap_counts_messages_about_incidents(store: Store) -> None:
     """What a channel was given lately counts by when it was written, whether it was sent or not."""
     with store.writing() as tx:
-        told = {"subject": MessageSubject.INCIDENTS}
-        others = [_message("test"), _message("mail", "mail", **told), _message("old", at=AT - HOUR, **told)]
-        tx.deliveries.add([*others, _message("b", at=AT + MINUTE, **told), _message("a", **told)])
+        result = {"subject": MessageSubject.INCIDENTS}
+        others = [_message("test"), _message("mail", "mail", **result), _message("old", at=AT - HOUR, **result)]
+        tx.deliveries.add([*others, _message("b", at=AT + MINUTE, **result), _message("a", **result)])
         written = tx.deliveries.created_since(AT, ["ops", "nobody"])
         assert written == {"ops": [AT, AT + MINUTE], "nobody": []}
 

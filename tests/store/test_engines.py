@@ -130,8 +130,8 @@ def test_postgresql_notices_a_writer_that_is_gone(postgres_url: str) -> None:
                 assert connection.scalar(text("SHOW idle_in_transaction_session_timeout")) == "2min"
                 client = connection.connection.driver_connection
                 assert client is not None
-                told = client.info.get_parameters()
-                assert (told["keepalives_idle"], told["tcp_user_timeout"]) == ("10", "20000")
+                result = client.info.get_parameters()
+                assert (result["keepalives_idle"], result["tcp_user_timeout"]) == ("10", "20000")
         finally:
             engine.dispose()
 

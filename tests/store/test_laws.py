@@ -163,8 +163,8 @@ def test_every_change_comes_back_as_it_was(empty_file: Path, stories: list[list[
         bit_by_bit = _write(store, stories)
         with store.reading() as tx:
             for incident, story in zip(bit_by_bit, stories, strict=True):
-                told = [event.change for event in tx.incidents.events(incident.id)]
-                assert told[: len(story)] == story
+                result = [event.change for event in tx.incidents.events(incident.id)]
+                assert result[: len(story)] == story
         closed = Resolved(AT, Resolution.FIXED)
         with store.writing() as tx:
             apart = [replace(story[0], fingerprint=f"whole {number}") for number, story in enumerate(stories)]

@@ -23,12 +23,12 @@ def test_a_second_daemon_is_told_of_the_first(file: Path) -> None:
     before = datetime.now(UTC)
     with (
         daemon_lock(url) as held,
-        pytest.raises(StoreInUse, match=f"{file} is in use by .* {os.getpid()} .* stop") as told,
+        pytest.raises(StoreInUse, match=f"{file} is in use by .* {os.getpid()} .* stop") as raised,
     ):
         daemon_lock(url).__enter__()
     assert held.file == _lock_file(file)
-    assert (told.value.pid, told.value.host) == (os.getpid(), socket.gethostname())
-    assert abs((told.value.since - before).total_seconds()) < 600
+    assert (raised.value.pid, raised.value.host) == (os.getpid(), socket.gethostname())
+    assert abs((raised.value.since - before).total_seconds()) < 600
     with daemon_lock(url):
         pass
 
@@ -39,9 +39,9 @@ def test_a_killed_daemon_leaves_no_lock(file: Path) -> None:
     first = start("holder", "lock", url)
     assert first.stdout is not None
     assert first.stdout.readline() == "held\n"
-    with pytest.raises(StoreInUse) as told:
+    with pytest.raises(StoreInUse) as raised:
         daemon_lock(url).__enter__()
-    assert told.value.pid == first.pid
+    assert raised.value.pid == first.pid
     first.kill()
     first.communicate()
     with daemon_lock(url):
@@ -80,9 +80,9 @@ def test_a_holder_that_has_not_said_who_he_is(file: Path, text: str) -> None:
     place.write_text(text)
     with place.open() as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(StoreInUse, match="another process") as told:
+        with pytest.raises(StoreInUse, match="another process") as raised:
             daemon_lock(f"sqlite:///{file}").__enter__()
-    assert told.value.pid is None
+    assert raised.value.pid is None
 
 
 def test_a_lock_that_cannot_be_made_is_refused(file: Path, tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_who_has_the_lock_is_told_without_taking_it(file: Path) -> None:
     assert lock_holder(url) is None
     assert not _lock_file(file).exists()
     with daemon_lock(url):
-        told = lock_holder(url)
-        assert told is not None
-        assert told.pid == os.getpid()
+        result = lock_holder(url)
+        assert result is not None
+        assert result.pid == os.getpid()
     assert lock_holder(url) is None
     with daemon_lock(url):
         assert lock_holder("postgresql://127.0.0.1/none") is None

@@ -110,9 +110,9 @@ def test_a_decision_ends_the_waiting_once(store: Store) -> None:
         assert tx.outbox.settle([first.id], AT + HOUR, {"ops": "first"}) == {first.id}
         assert tx.outbox.settle([first.id, second.id], LATER, {"ops": "again"}) == {second.id}
         assert tx.outbox.due(LATER, 9) == tx.outbox.waiting(9) == []
-        told = {decision.id: (decision.decision, decision.settled_at) for decision in tx.outbox.decided_since(AT, 9)}
+        result = {decision.id: (decision.decision, decision.settled_at) for decision in tx.outbox.decided_since(AT, 9)}
         assert tx.outbox.decided_since(AT + HOUR, 9) == []
-    assert told == {first.id: ({"ops": "first"}, AT + HOUR), second.id: ({"ops": "again"}, LATER)}
+    assert result == {first.id: ({"ops": "first"}, AT + HOUR), second.id: ({"ops": "again"}, LATER)}
 
 
 def test_what_is_postponed_waits_until_then(store: Store) -> None:

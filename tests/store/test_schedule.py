@@ -219,8 +219,8 @@ def test_the_result_of_a_stale_attempt_is_refused(store: Store) -> None:
         assert tx.slots.give_up_leases([stale], now=AT) == set()
         assert tx.slots.finish([stale, kept], now=AT, run_ids={stale.id: "old", kept.id: "kept"}) == {kept.id}
         assert tx.slots.finish([fresh], now=AT + HOUR, run_ids={fresh.id: "new"}) == {fresh.id}
-        told = {slot.table: (slot.state, slot.run_id, slot.ended_at) for slot in tx.slots.since(AT, 9)}
-    assert told == {"a": (SlotState.DONE, "new", AT + HOUR), "b": (SlotState.DONE, "kept", AT)}
+        result = {slot.table: (slot.state, slot.run_id, slot.ended_at) for slot in tx.slots.since(AT, 9)}
+    assert result == {"a": (SlotState.DONE, "new", AT + HOUR), "b": (SlotState.DONE, "kept", AT)}
 
 
 def test_a_slot_ends_once(store: Store) -> None:
@@ -281,12 +281,12 @@ def test_an_epoch_begins_when_the_clock_goes_back(store: Store) -> None:
 def test_the_server_tells_the_time(store: Store, url: str) -> None:
     """On PostgreSQL leases go by the server's clock, whatever a machine thinks; on SQLite by the given time."""
     with store.reading() as tx:
-        told = tx.schedule.clock(AT)
-    assert told.utcoffset() == timedelta()
+        result = tx.schedule.clock(AT)
+    assert result.utcoffset() == timedelta()
     if url.startswith("sqlite"):
-        assert told == AT
+        assert result == AT
     else:
-        assert abs(told - datetime.now(UTC)) < HOUR
+        assert abs(result - datetime.now(UTC)) < HOUR
 
 
 def test_the_slot_that_ended_last(store: Store) -> None:

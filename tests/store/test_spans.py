@@ -14,8 +14,8 @@ def _fill(store: Store) -> list[int]:
     with store.writing() as tx:
         one = tx.incidents.open(opened("a", table="raw.orders", severity=Severity.CRITICAL), recorded_at=AT, actor="x")
         one = tx.incidents.append(one, [Resolved(AT + HOUR, Resolution.EXPECTED)], recorded_at=AT, actor="x")
-        told = opened("b", check_id=None, incident_kind=Kind.DISCLOSURE, episode=episode(AT + 2 * HOUR))
-        two = tx.incidents.open(told, recorded_at=AT, actor="x")
+        result = opened("b", check_id=None, incident_kind=Kind.DISCLOSURE, episode=episode(AT + 2 * HOUR))
+        two = tx.incidents.open(result, recorded_at=AT, actor="x")
         three = tx.incidents.open(opened("c", episode=episode(AT - 9 * HOUR)), recorded_at=AT, actor="x")
         again = Reopened(episode(AT + 9 * HOUR))
         changes = [Resolved(AT - 8 * HOUR, Resolution.FIXED), again, RootNamed(one.id), Assigned("mia")]

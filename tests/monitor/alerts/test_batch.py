@@ -68,7 +68,7 @@ def test_every_incident_is_in_one_message(tables, free):
     items = [item(number, table, severity) for number, (table, severity) in enumerate(tables, start=1)]
     made = batches(items, free)
     assert len(made) <= free
-    told = [item.incident.id for batch in made for item in batch.items]
-    assert sorted(told) == list(range(1, len(items) + 1))
+    result = [item.incident.id for batch in made for item in batch.items]
+    assert sorted(result) == list(range(1, len(items) + 1))
     assert all(batch.table is not None for batch in made if not batch.storm)
     assert sum(batch.storm for batch in made) <= 1

@@ -45,7 +45,7 @@ def test_the_example_takes_our_messages_once_and_nobody_elses(example: Any, caps
         other = partial(deliver, url, secret="whsec_" + "YW5vdGhlcg==", network=Network(allow_private=True))
         now, old = datetime.now(UTC), datetime.now(UTC) - timedelta(hours=1)
         try:
-            told = [
+            result = [
                 ours({"title": "first"}, message_id="msg_1", now=now),
                 ours({"title": "first"}, message_id="msg_1", now=now),
                 ours({"title": "second"}, message_id="msg_2", now=now),
@@ -56,7 +56,7 @@ def test_the_example_takes_our_messages_once_and_nobody_elses(example: Any, caps
             server.shutdown()
             thread.join()
     refused = DeliveryFailed("the server answered 401")
-    assert told == [DeliverySucceeded(), DeliverySucceeded(), DeliverySucceeded(), refused, refused]
+    assert result == [DeliverySucceeded(), DeliverySucceeded(), DeliverySucceeded(), refused, refused]
     assert capsys.readouterr().out.splitlines() == ["first", "second"]
 
 

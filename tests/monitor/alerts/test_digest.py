@@ -250,7 +250,7 @@ def test_each_message_is_in_one_digest(start, zone, ats, happenings):
                 )
             else:
                 now += 2 * MINUTE  # what came up is grouped by then
-                told = {channel: sorted(ids) for channel, ids, _ in desk.told(now)}
+                result = {channel: sorted(ids) for channel, ids, _ in desk.told(now)}
                 expected = {}
                 for channel, at_time in zip(("desk", "crew"), ats, strict=True):
                     slot = slot_by_wall_clock(at_time, now, zone)
@@ -259,5 +259,5 @@ def test_each_message_is_in_one_digest(start, zone, ats, happenings):
                         expected[channel] = ids
                         made[channel].add(slot)
                         known[channel] |= dict.fromkeys(ids, now)
-                assert told == expected
+                assert result == expected
         desk.store.close()

@@ -222,9 +222,9 @@ class Speaking(NotificationMachine):
         found = self.heard()
         with self.store.reading() as tx:
             incidents = tx.incidents.matching()
-            told = tx.outbox.last_notifications([incident.id for incident in incidents])
+            result = tx.outbox.last_notifications([incident.id for incident in incidents])
             waiting = {waiting_transition.incident_id for waiting_transition in tx.outbox.waiting(10_000)}
-        known = {(one.channel, one.incident_id): one for one in told}
+        known = {(one.channel, one.incident_id): one for one in result}
         for incident in incidents:
             routed = ["audit", "desk"] if incident.severity.rank >= Severity.ERROR.rank else ["audit"]
             for channel in routed:

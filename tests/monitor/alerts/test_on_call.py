@@ -462,8 +462,8 @@ def test_operators_hear_once_when_it_is_not_known_and_when_it_is_again(made):
         with store.reading() as tx:
             messages = [delivery.payload for delivery in tx.deliveries.since(NOW, 99)[::-1]]
         notifier.finish(made, seconds=0.0)
-    told = [(message["operation"], message["name"], message["why"]) for message in messages]
-    assert told == [
+    result = [(message["operation"], message["name"], message["why"]) for message in messages]
+    assert result == [
         (Operation.ROTA_UNKNOWN, "duty", "no one is on call"),
         (Operation.ROTA_KNOWN, "duty", None),
     ]
@@ -483,9 +483,9 @@ def test_operators_hear_that_an_event_is_left_out(made):
         with store.reading() as tx:
             messages = [delivery.payload for delivery in tx.deliveries.since(NOW, 99)[::-1]]
         notifier.finish(made, seconds=0.0)
-    told = [(message["operation"], message["why"]) for message in messages]
+    result = [(message["operation"], message["why"]) for message in messages]
     why = "duty.ics has a time or a rule that cannot be read (RRULE)"
-    assert told == [(Operation.ROTA_INCOMPLETE, why), (Operation.ROTA_KNOWN, None)]
+    assert result == [(Operation.ROTA_INCOMPLETE, why), (Operation.ROTA_KNOWN, None)]
 
 
 @pytest.mark.parametrize(

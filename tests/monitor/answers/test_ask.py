@@ -57,8 +57,8 @@ def test_without_an_id_every_request_is_a_new_one(store: Store, tmp_path: Path) 
     """The same request twice without an id is charged twice."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
-    told = [at.teller.answer(people, statistic()) for _ in range(2)]
-    assert len({one.request_id for one in told if isinstance(one, PrivateAnswer)}) == 2
+    result = [at.teller.answer(people, statistic()) for _ in range(2)]
+    assert len({one.request_id for one in result if isinstance(one, PrivateAnswer)}) == 2
     assert at.spent(people) == 2 * TENTH
 
 
@@ -243,9 +243,9 @@ def test_zcdp_answers_are_charged_in_rho(store: Store, tmp_path: Path) -> None:
         {"statistic": "quantile", "column": "amount", "share": "0.25"},
     )
     for words in asked:
-        told = at.teller.answer(people, statistic(rho="0.1", **words))
-        assert isinstance(told, PrivateAnswer)
-        kinds = {noise["distribution"] for noise in told.answer["noise"]}  # type: ignore[union-attr, index]
+        result = at.teller.answer(people, statistic(rho="0.1", **words))
+        assert isinstance(result, PrivateAnswer)
+        kinds = {noise["distribution"] for noise in result.answer["noise"]}  # type: ignore[union-attr, index]
         assert kinds == ({"exponential-mechanism"} if words.get("statistic") == "quantile" else {"discrete-gaussian"})
     assert at.spent(people) == 500_000_000
     assert isinstance(at.teller.answer(people, statistic(rho="0.000000001")), Refusal)
@@ -255,18 +255,18 @@ def test_those_who_ask_the_same_at_once_get_one_answer_that_is_charged_once(stor
     """A request under an id whose answer is being computed waits for it."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
-    together, told = Barrier(4), []
+    together, result = Barrier(4), []
 
     def asks() -> None:
         together.wait()
-        told.append(at.teller.answer(people, statistic(), "r1"))
+        result.append(at.teller.answer(people, statistic(), "r1"))
 
     all_of_them = [Thread(target=asks) for _ in range(4)]
     for one in all_of_them:
         one.start()
     for one in all_of_them:
         one.join()
-    answers = [one.answer for one in told if isinstance(one, PrivateAnswer)]
+    answers = [one.answer for one in result if isinstance(one, PrivateAnswer)]
     assert answers == answers[:1] * 4
     assert at.spent(people) == TENTH
 
@@ -286,12 +286,12 @@ def test_a_request_that_is_in_flight_is_refused_without_a_charge(store: Store, t
         assert "in progress" in str(refused)
         assert isinstance(hasty.answer(people, statistic(), "r2"), PrivateAnswer)
         assert at.spent(people) == 2 * TENTH
-    told = hasty.answer(people, statistic(), "r1")
-    assert isinstance(told, PrivateAnswer)
+    result = hasty.answer(people, statistic(), "r1")
+    assert isinstance(result, PrivateAnswer)
     with at.ledger.claim("r1"):  # by a process that only reads the answer
         again = hasty.answer(people, statistic(), "r1")
         other = hasty.answer(people, statistic(epsilon="0.2"), "r1")
-    assert (isinstance(again, PrivateAnswer), again.answer) == (True, told.answer)
+    assert (isinstance(again, PrivateAnswer), again.answer) == (True, result.answer)
     assert other.reason is RefusalReason.OTHER_CONTENT
     assert at.spent(people) == 3 * TENTH
 
@@ -347,9 +347,9 @@ def test_neighbours_cannot_be_told_apart_but_by_the_numbers(store: Store, tmp_pa
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for words in ASKED:
-                told = at.teller.answer(protected, statistic(**words))
-                assert isinstance(told, PrivateAnswer)
-                assert seen.setdefault(str(words), shape(told.answer)) == shape(told.answer)
+                result = at.teller.answer(protected, statistic(**words))
+                assert isinstance(result, PrivateAnswer)
+                assert seen.setdefault(str(words), shape(result.answer)) == shape(result.answer)
 
 
 def test_the_first_row_of_a_column_without_a_type_decides_nothing(store: Store, tmp_path: Path) -> None:

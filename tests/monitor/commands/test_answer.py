@@ -42,15 +42,15 @@ def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) ->
     """Each gives its value or its cells, its noise and its cost; a dry run says the same noise and costs nothing."""
     planned = asked.json("privacy", "answer", *words, "--dry-run")
     assert (planned["cost"], planned["covered"], spent(asked)) == ("0.1", True, "0")
-    told = asked.json("privacy", "answer", *words, "--request-id", "r1")
-    assert told["answer"]["noise"] == planned["noise"]
-    assert told["answer"]["not_covered"] == planned["not_covered"]
+    result = asked.json("privacy", "answer", *words, "--request-id", "r1")
+    assert result["answer"]["noise"] == planned["noise"]
+    assert result["answer"]["not_covered"] == planned["not_covered"]
     shape = {"value", "noise", "not_covered"}
     with_count = {*shape, "count", "withheld_below"}
-    assert set(told["answer"]) in (shape, with_count, {"groups", "noise", "not_covered"})
-    assert (told["cost"], told["repeated"], spent(asked)) == ("0.1", False, "0.1")
+    assert set(result["answer"]) in (shape, with_count, {"groups", "noise", "not_covered"})
+    assert (result["cost"], result["repeated"], spent(asked)) == ("0.1", False, "0.1")
     again = asked.json("privacy", "answer", *words, "--request-id", "r1")
-    assert (again["answer"], again["repeated"], spent(asked)) == (told["answer"], True, "0.1")
+    assert (again["answer"], again["repeated"], spent(asked)) == (result["answer"], True, "0.1")
     said = asked("privacy", "answer", *words, "--request-id", "r1")
     assert "already answered" in said.out
     assert "With 95% confidence" in said.out
@@ -58,8 +58,8 @@ def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) ->
 
 def test_all_cells_are_given_whatever_occurs(asked: Terminal) -> None:
     """Every declared combination is a cell, and so is what is not declared; which of them are empty cannot be seen."""
-    told = asked.json("privacy", "answer", "histogram", "customers", "--by", "sex,born", "--epsilon", "0.1")
-    cells = [group["by"] for group in told["answer"]["groups"]]
+    result = asked.json("privacy", "answer", "histogram", "customers", "--by", "sex,born", "--epsilon", "0.1")
+    cells = [group["by"] for group in result["answer"]["groups"]]
     decades = [*range(1930, 2010, 10), None]
     assert cells == [{"sex": sex, "born": decade} for sex in ("F", "M", None) for decade in decades]
     assert "(other)" in asked("privacy", "answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.1").out
@@ -124,7 +124,7 @@ def test_without_a_budget_nothing_is_answered(terminal: Terminal) -> None:
 
 def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) -> None:
     """What goes wrong after the charge is the same sentence for every reason, and stays charged."""
-    told: list[Any] = []
+    result: list[Any] = []
     for broken in ("DROP TABLE customers", "CREATE TABLE customers (who TEXT)"):
         asked.sql(broken)
         (error,) = asked.refused(
@@ -139,10 +139,10 @@ def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) ->
             "r",
             code=ExitCode.NOT_EVALUATED,
         )
-        told.append(error)
-    assert told[0] == told[1]
-    assert told[0]["code"] == "answer.not_computed"
-    assert "was charged" in told[0]["message"]
+        result.append(error)
+    assert result[0] == result[1]
+    assert result[0]["code"] == "answer.not_computed"
+    assert "was charged" in result[0]["message"]
     assert spent(asked) == "2"
 
 
@@ -176,9 +176,9 @@ def test_units_with_many_rows_are_asked_too(terminal: Terminal) -> None:
     """Where a person has many rows, the price is for all that count, and the sentence names the person."""
     protect(terminal, ("total: 9", "total: 9\n    unit: who\n    rows_per_unit: 3\n    adjacency: add-remove"))
     terminal.json("privacy", "budget", "create", "customers")
-    told = terminal.json("privacy", "answer", "count", "customers", "--epsilon", "0.5")
-    assert told["answer"]["noise"][0]["scale"] == "6"
-    assert told["budget"]["sentence"].startswith("if all rows of one who were")
+    result = terminal.json("privacy", "answer", "count", "customers", "--epsilon", "0.5")
+    assert result["answer"]["noise"][0]["scale"] == "6"
+    assert result["budget"]["sentence"].startswith("if all rows of one who were")
 
 
 _CSV = """\
@@ -197,11 +197,11 @@ def test_how_a_value_is_read_depends_on_no_other(terminal: Terminal, other: str)
     (terminal.folder / "tablewatch.yaml").write_text(_CSV, encoding="utf-8")
     (terminal.folder / "people.csv").write_text(f"who,code\nann,007\nbob,{other}\n", encoding="utf-8")
     terminal.json("privacy", "budget", "create", "people")
-    told = terminal.json(
+    result = terminal.json(
         "privacy", "answer", "histogram", "people", "--by", "code", "--epsilon", "500000"
     )  # noise of nothing
     bobs = 1 if other == "008" else 2
-    assert [group["value"] for group in told["answer"]["groups"]] == [1, *(int(bobs == cell) for cell in (1, 2))]
+    assert [group["value"] for group in result["answer"]["groups"]] == [1, *(int(bobs == cell) for cell in (1, 2))]
 
 
 def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
@@ -223,10 +223,12 @@ def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
 def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
     """Each mean comes with its noisy count; where noise alone would give such a count, there is no number to quote."""
     words = ("privacy", "answer", "mean", "customers", "amount", "--by", "sex,born", "--epsilon", "0.1")
-    told = asked.json(*words, "--request-id", "r1")["answer"]
-    least = told["withheld_below"]
-    assert least == next(noise["within_95"] for noise in told["noise"] if noise["of"] == "count")
-    assert [group["value"] is None for group in told["groups"]] == [group["count"] < least for group in told["groups"]]
+    result = asked.json(*words, "--request-id", "r1")["answer"]
+    least = result["withheld_below"]
+    assert least == next(noise["within_95"] for noise in result["noise"] if noise["of"] == "count")
+    assert [group["value"] is None for group in result["groups"]] == [
+        group["count"] < least for group in result["groups"]
+    ]
     said = asked(*words, "--request-id", "r1").out
     assert "withheld" in said
     assert f"The mean of fewer than {least} rows is suppressed" in said
@@ -243,8 +245,10 @@ def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
         "--request-id",
         "r2",
     )
-    told = asked.json(*words)["answer"]
-    is_withheld = told["count"] < told["withheld_below"]  # one time in forty, noise of an empty cell is large enough
-    assert (told["value"] is None) is is_withheld
+    result = asked.json(*words)["answer"]
+    is_withheld = (
+        result["count"] < result["withheld_below"]
+    )  # one time in forty, noise of an empty cell is large enough
+    assert (result["value"] is None) is is_withheld
     assert ("withheld" in asked(*words).out) is is_withheld
     assert asked("privacy", "answer", "list", "customers").code == 0

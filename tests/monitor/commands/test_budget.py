@@ -182,22 +182,22 @@ def test_a_budget_in_rho_says_epsilon_too(terminal: Terminal) -> None:
     terminal.json("privacy", "budget", "create", "customers")
     (error,) = terminal.refused("privacy", "answer", "count", "customers", "--epsilon", "0.1")
     assert "accounted in rho" in error["message"]
-    told = terminal.json("privacy", "answer", "count", "customers", "--rho", "0.125")
-    assert told["budget"]["spent"] == "0.125"
-    assert float(told["budget"]["epsilon_spent"]) == pytest.approx(0.125 + 2 * (0.125 * 13.815510558) ** 0.5)
-    assert told["answer"]["noise"][0]["sigma_squared"] == "4"
+    result = terminal.json("privacy", "answer", "count", "customers", "--rho", "0.125")
+    assert result["budget"]["spent"] == "0.125"
+    assert float(result["budget"]["epsilon_spent"]) == pytest.approx(0.125 + 2 * (0.125 * 13.815510558) ** 0.5)
+    assert result["answer"]["noise"][0]["sigma_squared"] == "4"
 
 
 def test_the_doctor_looks_at_the_ledger(terminal: Terminal) -> None:
     """It says which budgets were not created, whether the ledger is whole, and when its anchor is on its own disk."""
 
     def findings() -> list[tuple[str, str]]:
-        told = terminal("doctor", "--format", "json").json["findings"]
-        return [(one["verdict"], one["message"]) for one in told if one["subject"] == "budgets"]
+        result = terminal("doctor", "--format", "json").json["findings"]
+        return [(one["verdict"], one["message"]) for one in result if one["subject"] == "budgets"]
 
     protect(terminal)
-    told = "the budget of customers is declared but not created, so it cannot be used yet"
-    assert findings() == [("warning", told)]
+    result = "the budget of customers is declared but not created, so it cannot be used yet"
+    assert findings() == [("warning", result)]
     terminal.json("privacy", "budget", "create", "customers")
     whole, anchor = findings()
     assert whole == ("ok", "1 budget; the hash chain of the ledger is intact (2)")
@@ -239,9 +239,9 @@ def test_tables_of_the_same_people_have_one_total(terminal: Terminal) -> None:
     for table in ("customers", "orders"):
         terminal.json("privacy", "budget", "create", table)
     terminal.json("privacy", "answer", "count", "customers", "--epsilon", "1")
-    told = terminal.json("privacy", "answer", "count", "orders", "--epsilon", "1")
-    assert "all answers so far about this table together: at most 2.72 times" in told["budget"]["sentence"]
-    people = told["budget"]["people"]
+    result = terminal.json("privacy", "answer", "count", "orders", "--epsilon", "1")
+    assert "all answers so far about this table together: at most 2.72 times" in result["budget"]["sentence"]
+    people = result["budget"]["people"]
     assert (people["name"], people["tables"], people["epsilon_spent"]) == ("customers", ["customers", "orders"], "2")
     assert "(customers, orders) together would become at most 7.39 times as likely" in people["sentence"]
     assert [one["people"] for one in terminal.json("privacy", "budget", "show")["budgets"]] == [people, people]

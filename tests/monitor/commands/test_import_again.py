@@ -142,8 +142,8 @@ def test_what_was_put_right_here_stays(terminal: Terminal) -> None:
     }
     assert [one["field"] for one in value["differ"][0]["fields"] if one["new"]] == ["resolved", "resolution"]
     assert _facts(terminal) == before
-    told = "ticket: resolution fixed, resolved Wed 2026-11-11 21:00, by m.mori (import)"
-    assert told in terminal("incident", "show", "1").out
+    result = "ticket: resolution fixed, resolved Wed 2026-11-11 21:00, by m.mori (import)"
+    assert result in terminal("incident", "show", "1").out
     _settled(terminal, CLOSED)
     said = terminal("import", "incidents", "tickets.csv").out
     assert said.endswith("1 differs as before; recorded incidents are not changed; --format json lists it\n")
@@ -313,17 +313,17 @@ def test_how_it_ended_waits_for_an_end(terminal: Terminal) -> None:
 def test_tickets_of_an_earlier_import_are_followed(terminal: Terminal, key: str) -> None:
     """Incidents that were imported when a key was one of a table, and imports signed like a person, are known again."""
     closed = CLOSED.replace("T-1", key)
-    told = ReportedIncident(
+    result = ReportedIncident(
         table="orders",
         title="late",
         occurred_at=datetime(2026, 11, 11, 8, tzinfo=UTC),
         detected_at=datetime(2026, 11, 11, 10, tzinfo=UTC),
         resolved_at=datetime(2026, 11, 11, 12, tzinfo=UTC),
     )
-    known_by = ticket_fingerprint("", table="orders", title="late", detected_at=told.detected_at)
-    told = told._replace(fingerprint=f"orders:import:{key}" if key else known_by)
+    known_by = ticket_fingerprint("", table="orders", title="late", detected_at=result.detected_at)
+    result = result._replace(fingerprint=f"orders:import:{key}" if key else known_by)
     with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.writing() as tx:
-        tx.incidents.add_histories([History(told.changes(NOW), NOW, "m.mori")])
+        tx.incidents.add_histories([History(result.changes(NOW), NOW, "m.mori")])
     assert ("ticket        T-1\n" in terminal("incident", "show", "1").out) is bool(key)
     _settled(terminal, closed)
     assert len(_show(terminal)["events"]) == 2

@@ -466,8 +466,8 @@ def test_rows_without_an_end_are_announced(terminal: Terminal) -> None:
         "table,title,detected,resolved\norders,a,2026-11-11T10:00Z,2026-11-11T11:00Z\n"
         "orders,b,2026-11-12T10:00Z,\norders,c,2026-11-13T10:00Z,\n",
     )
-    told = terminal("import", "incidents", "tickets.csv", "--dry-run").err
-    assert "note: 2 rows have no end and count as open until now; --open-as-unknown skips such rows" in told
+    result = terminal("import", "incidents", "tickets.csv", "--dry-run").err
+    assert "note: 2 rows have no end and count as open until now; --open-as-unknown skips such rows" in result
     value = terminal.json("import", "incidents", "tickets.csv", "--open-as-unknown")
     assert (value["rows"], value["imported"], value["unknown_end"], value["assumed"]["open"]) == (3, 1, [3, 4], 0)
     said = terminal("import", "incidents", "tickets.csv", "--open-as-unknown")

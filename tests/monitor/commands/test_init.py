@@ -115,9 +115,9 @@ def test_what_cannot_be_read_is_left_out_and_told(here: Path, capsys: pytest.Cap
     (here / "old.db").mkdir()
     (here / "case" / "torn.parquet").write_bytes(b"PAR1 torn")
     assert _run("init", "--format", "json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["sources"], told["tables"]) == (7, 7)
-    thumbs, void, torn = told["left_out"]
+    result = json.loads(capsys.readouterr().out)
+    assert (result["sources"], result["tables"]) == (7, 7)
+    thumbs, void, torn = result["left_out"]
     assert thumbs.startswith("source 'thumbs': the file cannot be read as SQLite")
     assert void == "source 'void' has no tables"
     assert "'torn.parquet' cannot be read" in torn

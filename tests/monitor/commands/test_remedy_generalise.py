@@ -376,9 +376,9 @@ def test_strange_hierarchies_are_warned_of(here: Path, command: str, capsys: pyt
     words = ("-q", "age,sex", "--hierarchy", "age=age.csv", "--hierarchy", "sex=flat", "--format", "json")
     given = ("people.csv", "safe.csv") if command == "generalise" else ("people.csv",)
     assert run(["remedy", command, *given, *words], Invocation()) == 0
-    told = json.loads(capsys.readouterr().out)["warnings"]
+    result = json.loads(capsys.readouterr().out)["warnings"]
     assert {"column": "age", "file": "age.csv", "kind": "misplaced", "level": 1} in [
-        {name: value for name, value in one.items() if name != "message"} for one in told
+        {name: value for name, value in one.items() if name != "message"} for one in result
     ]
     force = ("--force",) if command == "generalise" else ()
     assert run(["remedy", command, *given, *words[:-2], *force], Invocation()) == 0
@@ -411,12 +411,12 @@ def test_ctrl_c_gives_the_best_so_far_to_who_has_set_a_budget(
 ) -> None:
     """With a budget, the first one ends the search, and the output is proved as always; the second one ends it all."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs this in the background has none
-    told = SearchProgress.tell
+    result = SearchProgress.tell
 
     def pressed(course: SearchProgress, done: float) -> None:
         for _ in range(times):
             signal.raise_signal(signal.SIGINT)
-        told(course, done)
+        result(course, done)
 
     monkeypatch.setattr(SearchProgress, "tell", pressed)
     code, out = _said("people.csv", "safe.csv", *COMMON, "--budget", "1h", "--format", "json", capsys=capsys)

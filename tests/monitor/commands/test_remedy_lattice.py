@@ -122,7 +122,7 @@ def test_ctrl_c_shows_what_was_found_to_who_has_set_a_budget(
     def pressed(course: SearchProgress, done: float) -> None:
         if not after:
             signal.raise_signal(signal.SIGINT)
-        told(course, done)
+        result(course, done)
 
     def measure(measures: NodeMeasures, one: Any) -> Any:
         seen.append(one)
@@ -130,7 +130,7 @@ def test_ctrl_c_shows_what_was_found_to_who_has_set_a_budget(
             signal.raise_signal(signal.SIGINT)
         return measured(measures, one)
 
-    told = SearchProgress.tell
+    result = SearchProgress.tell
     monkeypatch.setattr(SearchProgress, "tell", pressed)
     monkeypatch.setattr(NodeMeasures, "of", measure)
     value = _value("--k", "4", "--all", "--budget", "1h", capsys=capsys)

@@ -94,8 +94,8 @@ def test_ending_refused(capsys, here, words, said):
     before = sorted(path.name for path in here.iterdir())
     code, shown = weekly(capsys, *words)
     assert code == 2
-    told = " ".join((shown.err or json.loads(shown.out)["error"]).split())
-    assert said in told
+    result = " ".join((shown.err or json.loads(shown.out)["error"]).split())
+    assert said in result
     assert sorted(path.name for path in here.iterdir()) == before
 
 

@@ -53,8 +53,8 @@ def test_an_end_lets_what_waits_be_told(terminal: Terminal) -> None:
     assert held["channels"][0]["hold"] == "silence #1: moving house"
     terminal.json("silence", "end", "1")
     tell(terminal)
-    (told,) = terminal.json("alert", "log")["decisions"]
-    assert (told["channels"][0]["action"], told["channels"][0]["hold"]) == ("told", "silence #1: moving house")
+    (result,) = terminal.json("alert", "log")["decisions"]
+    assert (result["channels"][0]["action"], result["channels"][0]["hold"]) == ("told", "silence #1: moving house")
     assert "first; held before: silence #1: moving house" in " ".join(terminal("alert", "log").out.split())
 
 

@@ -31,9 +31,9 @@ def test_it_deletes_nothing_until_a_person_confirms(tmp_path: Path, monkeypatch:
     assert "up to 2 runs, 0 incidents" in line
     assert "2000.0 days after the last time that can be trusted" in line
     assert "is not deleted" not in place.command("check").stderr, "it was said today"
-    told = place.command("doctor").stdout
-    assert "WARNING retention" in told
-    assert "--confirm-clock" in told
+    result = place.command("doctor").stdout
+    assert "WARNING retention" in result
+    assert "--confirm-clock" in result
     assert place.number(of_before) == 2
     assert "confirmed: it is 20" in place.command("doctor", "--confirm-clock").stderr
     assert "deleted by age: 2 runs, 2 measurements" in place.command("check").stderr

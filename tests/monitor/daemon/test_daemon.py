@@ -355,10 +355,10 @@ def test_what_was_lost_with_a_log_is_told(place):
         (place.folder / "store.db-wal").unlink()
         (place.folder / "store.db-shm").unlink()
         daemon.kill()
-    told = place.command("doctor")
-    assert told.returncode == 1
-    assert "intact" not in told.stdout
-    assert "is lost" in " ".join(told.stdout.split())
+    result = place.command("doctor")
+    assert result.returncode == 1
+    assert "intact" not in result.stdout
+    assert "is lost" in " ".join(result.stdout.split())
     with place.daemon() as daemon:
         assert "run 'tablewatch doctor'" in daemon.says("is lost")
 
@@ -370,11 +370,11 @@ _TWO = """  - {name: orders, source: shop, schedule: every 1s, checks: [{type: v
 
 def test_a_table_that_is_dropped_makes_the_phone_ring(place):
     """One with a volume check opens an incident; of one without, the operators hear. Both are sent to a webhook."""
-    told = []
+    result = []
 
     class Listener(BaseHTTPRequestHandler):
         def do_POST(self):
-            told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            result.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(204)
             self.end_headers()
 
@@ -397,12 +397,12 @@ alerts:
         with place.daemon():
             until(lambda: place.number("SELECT count(DISTINCT table_name) FROM run") == 2, "both tables")
             place.sql("DROP TABLE orders; DROP TABLE people")
-            until(lambda: any(body.get("operation") == "table-lost" for body in told), "the message to operators")
-            until(lambda: any(body.get("incidents") for body in told), "the alert")
+            until(lambda: any(body.get("operation") == "table-lost" for body in result), "the message to operators")
+            until(lambda: any(body.get("incidents") for body in result), "the alert")
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-    assert {body["name"] for body in told if body.get("operation") == "table-lost"} == {"people"}
+    assert {body["name"] for body in result if body.get("operation") == "table-lost"} == {"people"}
     (incident,) = place.ask("SELECT table_name, check_id FROM incident")
     assert incident == ("orders", "orders.volume")

@@ -104,8 +104,8 @@ def test_without_a_budget_in_the_ledger_nothing_is_asked(tmp_path):
     plant = CountedPlant(tmp_path)
     plant.declare()
     plant.go(plant.work(), 3)
-    (told,) = plant.happened
-    assert "create one with 'tablewatch privacy budget create orders'" in told.why
+    (result,) = plant.happened
+    assert "create one with 'tablewatch privacy budget create orders'" in result.why
     assert plant.pool.jobs == []
     plant.create()
     plant.go(plant.work())
@@ -134,8 +134,8 @@ def test_a_table_that_stays_away_is_told_once_and_costs_nothing(plant):
     with plant.away():
         for _ in range(3 * 40):
             plant.go(work, every=timedelta(minutes=2))
-    (told,) = plant.happened
-    assert "nothing was charged" in told.why
+    (result,) = plant.happened
+    assert "nothing was charged" in result.why
     assert plant.spent == 0
     assert [state for _, _, state in plant.slots()] == [SlotState.GIVEN_UP] * 4
     assert len(plant.pool.jobs) == 4 * (1 + MOST_FREE_TRIES)
@@ -147,8 +147,8 @@ def test_a_table_without_the_declared_columns_costs_nothing(plant):
     plant.declare({"by-sex": by_sex})
     work = plant.work()
     plant.go(work, 40, every=PAUSE)
-    (told,) = plant.happened
-    assert "'sex'" in told.why
+    (result,) = plant.happened
+    assert "'sex'" in result.why
     assert plant.spent == 0
 
 
@@ -169,8 +169,8 @@ def test_a_key_that_is_missing_is_told_and_not_waited_for(plant, monkeypatch):
     work = plant.work()
     plant.go(work, 2)
     monkeypatch.undo()
-    (told,) = plant.happened
-    assert "'signature_key' is needed" in told.why
+    (result,) = plant.happened
+    assert "'signature_key' is needed" in result.why
     plant.go(work)
     assert plant.answers == [_id(2)]
 
@@ -201,8 +201,8 @@ def test_a_charge_that_brings_no_answer_is_made_again_once_and_then_ever_more_ra
         spent.append(plant.spent // 100)
     assert [spent.index(number) for number in range(2, 8)] == [0, 1, 3, 7, 15, 31]
     assert MOST_CHARGES == 2
-    (told,) = plant.happened
-    assert "charged and could not be computed" in told.why
+    (result,) = plant.happened
+    assert "charged and could not be computed" in result.why
     plant.pool.well = True
     plant.clock.advance(40 * HOUR)
     plant.go(work, 3)

@@ -21,10 +21,10 @@ def _found(minutes, *, away, source="shop", reason=UnknownReason.UNREACHABLE):
 
 def test_a_source_that_is_away_for_long_is_told_once():
     """Not at its first failure, and not for each table."""
-    reach, told = SourceAvailability(), []
+    reach, result = SourceAvailability(), []
     for minutes in (0, 5, 9, 10, 11, 60):
-        told += reach.take([_found(minutes, away=True), _found(minutes, away=False, source="other")])
-    assert [(one.operation, one.name, one.since) for one in told] == [(Operation.SOURCE_UNREACHABLE, "shop", NOW)]
+        result += reach.take([_found(minutes, away=True), _found(minutes, away=False, source="other")])
+    assert [(one.operation, one.name, one.since) for one in result] == [(Operation.SOURCE_UNREACHABLE, "shop", NOW)]
     (back,) = reach.take([_found(70, away=False)])
     assert (back.operation, back.since) == (Operation.SOURCE_REACHABLE, NOW)
     assert list(reach.take([_found(71, away=False)])) == []
@@ -62,8 +62,8 @@ def test_a_bug_says_nothing_of_its_source():
     """A check that ends its worker neither is an outage nor ends one."""
     reach, bug = SourceAvailability(), UnknownReason.BUG
     assert list(reach.take([_found(minutes, away=True, reason=bug) for minutes in (0, 60)])) == []
-    told = list(reach.take([_found(61, away=True), _found(66, away=True, reason=bug), _found(72, away=True)]))
-    assert [one.operation for one in told] == [Operation.SOURCE_UNREACHABLE]
+    result = list(reach.take([_found(61, away=True), _found(66, away=True, reason=bug), _found(72, away=True)]))
+    assert [one.operation for one in result] == [Operation.SOURCE_UNREACHABLE]
 
 
 def _result(minutes, reason=None, check_id="t.key"):

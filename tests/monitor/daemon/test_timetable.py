@@ -40,7 +40,7 @@ def test_each_slot_is_run_or_skipped_exactly_once(text, zone, catch_up, delay, p
     """However long the daemon was away each time, no slot is lost and none is counted twice."""
     timetable = _timetable(text, zone, timedelta(seconds=delay), catch_up)
     row = timetable.first(_NOW)
-    first, now, told = row.next_slot, row.due_at, []
+    first, now, result = row.next_slot, row.due_at, []
     for minutes in pauses:
         now += timedelta(minutes=minutes)
         if row.due_at > now:
@@ -48,10 +48,10 @@ def test_each_slot_is_run_or_skipped_exactly_once(text, zone, catch_up, delay, p
         claim = timetable.claim(row, now)
         skipped = [] if claim.skip is None else _enumerated(timetable, claim.skip.first, claim.skip.last)
         assert len(skipped) == (0 if claim.skip is None else claim.skip.count)
-        told += [*skipped, *([] if claim.slot is None else [claim.slot])]
+        result += [*skipped, *([] if claim.slot is None else [claim.slot])]
         row = timetable.scheduled(claim.next_slot)
         assert row.due_at == claim.due_at
-    assert told == [slot for slot in _enumerated(timetable, first, row.next_slot) if slot < row.next_slot]
+    assert result == [slot for slot in _enumerated(timetable, first, row.next_slot) if slot < row.next_slot]
 
 
 def test_a_new_table_is_looked_at_at_once_but_a_cron_line_waits_for_its_time():

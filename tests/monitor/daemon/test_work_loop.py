@@ -177,8 +177,8 @@ def test_a_clock_that_is_set_back_takes_acknowledgements_and_notifications_along
         message = enqueue("desk", MessageSubject.OPERATIONS, {}, now=later)
         tx.deliveries.add([message])
         tx.deliveries.mark_sent(message.id, later, "me")
-        told = LastNotification(1, "desk", "first", Severity.ERROR, 1, later, message.id)
-        tx.outbox.save_notifications([told])
+        result = LastNotification(1, "desk", "first", Severity.ERROR, 1, later, message.id)
+        tx.outbox.save_notifications([result])
         transitions = [transition.id for transition in tx.outbox.waiting(10)]
         tx.outbox.settle(transitions, later, {"why": None, "channels": {}})
         tx.silences.add(

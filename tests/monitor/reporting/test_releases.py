@@ -37,8 +37,8 @@ def event(kind=ReleaseEventKind.APPROVED, at=AT, note="ticket 1", **body):
 
 def exported(at=AT, **body):
     """Return an export."""
-    told = {"file": "survey.csv", "rows": 390, "epsilon": None, "reached": {"k": 5}, **body}
-    return event(ReleaseEventKind.EXPORTED, at, "", **told)
+    result = {"file": "survey.csv", "rows": 390, "epsilon": None, "reached": {"k": 5}, **body}
+    return event(ReleaseEventKind.EXPORTED, at, "", **result)
 
 
 def state(*events, held_by=(), name="survey", after=None, digest="d"):
@@ -118,15 +118,15 @@ def report(**more):
 @pytest.mark.parametrize("localizer", [ENGLISH, JAPANESE], ids=["en", "ja"])
 def test_the_section_stands_in_every_format(localizer):
     """The page, the Markdown and the JSON form tell the same."""
-    told = report()
-    for text in (Outline(as_html(told, localizer)).text, as_markdown(told, localizer)):
+    result = report()
+    for text in (Outline(as_html(result, localizer)).text, as_markdown(result, localizer)):
         assert "the contract has ended" in text
         assert "survey.csv" in text
         assert "k = 5" in text
         assert "ε = 1" in text
-    (row,) = as_json(told, localizer)["releases"]["shown"]
+    (row,) = as_json(result, localizer)["releases"]["shown"]
     assert (row["release"], row["state"]) == ("survey", "hold")
-    assert [one["epsilon"] for one in as_json(told, localizer)["releases"]["exports"]] == ["1", None]
+    assert [one["epsilon"] for one in as_json(result, localizer)["releases"]["exports"]] == ["1", None]
 
 
 def test_without_releases_there_is_no_section():

@@ -47,7 +47,7 @@ def _tickets(draw: st.DrawFn) -> Ticket:
     ended = draw(st.booleans())
     said |= draw(st.sets(st.sampled_from(["resolution", "cause"]))) if ended else set()
     said -= draw(st.sampled_from([set(), set(), {"resolved", "resolution", "cause"}]))
-    told = ReportedIncident(
+    result = ReportedIncident(
         table="orders",
         title=draw(st.sampled_from(["late", "wrong"])),
         detected_at=detected,
@@ -58,7 +58,7 @@ def _tickets(draw: st.DrawFn) -> Ticket:
         cause=draw(st.sampled_from(["a job", "a typo"])) if "cause" in said else None,
         fingerprint="import:T-1",
     )
-    return Ticket(2, told, frozenset(said))
+    return Ticket(2, result, frozenset(said))
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,5 +270,5 @@ def test_the_rows_are_selected_on_request(site: Site) -> None:
     assert "<pre>SELECT" in client.get(place, params={"sql": "true"}).text
     number = site.incident()
     assert "?sql=true" not in client.get(f"/incidents/{number}").text
-    told = client.get(f"/api/v1/incidents/{number}", params={"sql": "true"}).json()["violations"]
-    assert (told["sql"], "no rows to list" in told["reason"]) == (None, True)
+    result = client.get(f"/api/v1/incidents/{number}", params={"sql": "true"}).json()["violations"]
+    assert (result["sql"], "no rows to list" in result["reason"]) == (None, True)

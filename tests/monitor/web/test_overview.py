@@ -42,8 +42,8 @@ def _log(site: Site, times: Iterable[tuple[str, Hours]], **more: Resolution) -> 
     for at, (table, hours) in enumerate(times):
         occurred, detected, resolved = (None if ago is None else now - timedelta(hours=ago) for ago in hours)
         assert detected is not None
-        told = ReportedIncident(table, f"fault {at}", detected, occurred_at=occurred, resolved_at=resolved, **more)
-        numbers.append(desk.log(told)[0].id)
+        result = ReportedIncident(table, f"fault {at}", detected, occurred_at=occurred, resolved_at=resolved, **more)
+        numbers.append(desk.log(result)[0].id)
     return numbers
 
 

@@ -48,7 +48,7 @@ def test_counts_are_those_of_the_rows(rows: list[tuple[Any, ...]], levels: tuple
 
 def test_levels_have_names_without_values() -> None:
     """A level is named by its declaration; what has no words of its own by how many labels it has."""
-    told = [
+    result = [
         ({"type": "intervals", "widths": [5, 10], "top": 80, "bottom": 20}, (3, 90), "<20 and >=80", "bands of 5"),
         ({"type": "intervals", "widths": [2.5, 5]}, (3, 90), "bands of 2.5", "bands of 5"),
         ({"type": "dates", "levels": ["month", "year"]}, ("2024-01-01", "2025-01-01"), "month", "year"),
@@ -57,7 +57,7 @@ def test_levels_have_names_without_values() -> None:
         ({"type": "coding", "top": 50}, (3, 90), ">=50", "one label for all"),
         ({"type": "tree", "groups": {"x": ["a"], "y": ["b"]}}, ("a", "b"), "2 labels", "one label for all"),
     ]
-    for declared, values, first, second in told:
+    for declared, values, first, second in result:
         spec = hierarchy_spec(declared)
         made = spec.build(values)
         names = [level_name(spec, made, level) for level in range(made.height + 1)]

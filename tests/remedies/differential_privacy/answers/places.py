@@ -82,9 +82,9 @@ def _sqlite(_: pytest.FixtureRequest, folder: Path, rows: Sequence[Person]) -> I
             "CREATE TABLE people (who TEXT, sex TEXT, age, amount DOUBLE, price NUMERIC, member BOOLEAN, born TEXT)"
         )
         for *kept, price, member, born in rows:
-            told = None if price is None else float(price)
+            result = None if price is None else float(price)
             day = None if born is None else born.isoformat()
-            connection.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?)", (*kept, told, member, day))
+            connection.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?)", (*kept, result, member, day))
     yield SourceSpec("s", folder, url="sqlite:///people.db", blind=True)
 
 

@@ -160,8 +160,8 @@ def test_the_smallest_price_is_answered_too(accounting: Accounting, rows: int, w
     terms = Terms(Declared.model_validate({"unit": "who", "rows_per_unit": rows, "domain": domain}), accounting)
     price = "epsilon" if accounting is Accounting.PURE else "rho"
     asked = statistic(**words, **{price: "0.000000001"})
-    told = asked.answer([], terms)
-    groups: Any = told.get("groups", [told])
+    result = asked.answer([], terms)
+    groups: Any = result.get("groups", [result])
     assert len({group["value"] for group in groups}) > len(groups) / 2
     (noise,) = asked.accuracy(terms)
     assert noise["within_95"] > 0  # type: ignore[operator] - it is a number

@@ -80,8 +80,8 @@ def test_without_noise_counts_are_exact(people: SourceSpec) -> None:
     terms = terms_of(**DECLARED)
     assert ask(people, terms, statistic="count")["value"] == len(PEOPLE)
     sexes = DECLARED["domain"]["sex"]
-    told = ask(people, terms, statistic="histogram", by=["sex"])["groups"]
-    assert told == [{"by": {"sex": sex}, "value": sum(person[1] == sex for person in PEOPLE)} for sex in sexes] + [
+    result = ask(people, terms, statistic="histogram", by=["sex"])["groups"]
+    assert result == [{"by": {"sex": sex}, "value": sum(person[1] == sex for person in PEOPLE)} for sex in sexes] + [
         {"by": {"sex": None}, "value": sum(person[1] not in sexes for person in PEOPLE)}
     ]
     days = ask(people, terms, statistic="histogram", by=["born"])["groups"]
