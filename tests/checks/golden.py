@@ -1,11 +1,15 @@
 """The SQL of every check in dialects whose servers are not here, as text to read: `python -m tests.checks.golden`.
 
 Each file holds, for every case of `test_every_engine.py`, the statements that the planner would run, or why there is
-none. They were parsed by sqlglot and never tried on a server.
+none. They were parsed by sqlglot and never tried on a server. A dialect that is close to Snowflake's has in its file
+what differs from that, case by case; `python -m tests.checks.golden DIALECT` prints its statements in full.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import unified_diff
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +32,8 @@ from tests.checks.test_every_engine import tree
 
 FOLDER: Final = Path(__file__).parent / "golden"
 DIALECTS: Final = ("bigquery", "databricks", "mssql", "snowflake", "trino")
+_LIKE_SNOWFLAKE: Final = {"bigquery": '`"', "databricks": '`"', "trino": ""}
+"""Dialects whose files say what differs from Snowflake, and how they quote names where that does; it is read as `"`."""
 _COMPILERS: Final[Mapping[str, str]] = {
     "bigquery": "BigQueryCompiler",
     "databricks": "DatabricksCompiler",
@@ -65,8 +71,32 @@ class Unopened:
         return str(tree.sql(dialect=self._compiler.dialect))
 
 
+def file_of(dialect: str) -> Path:
+    """Return the file of a dialect."""
+    return FOLDER / f"{dialect}.{'diff' if dialect in _LIKE_SNOWFLAKE else 'sql'}"
+
+
+def text_of_file(dialect: str) -> str:
+    """Return what the file of a dialect must hold."""
+    quotes = _LIKE_SNOWFLAKE.get(dialect)
+    if quotes is None:
+        return golden(dialect)
+    head, *cases = golden(dialect).split("\n-- ")
+    exchanged = '; in it, ` and " are exchanged' if quotes else ""
+    lines = [head.rstrip(), f"-- What differs from snowflake.sql{exchanged}."]
+    for (name, *theirs), (_, *ours) in zip(
+        (case.translate(str.maketrans(quotes, quotes[::-1])).splitlines() for case in cases),
+        (case.splitlines() for case in golden("snowflake").split("\n-- ")[1:]),
+        strict=True,
+    ):
+        if difference := list(unified_diff(ours, theirs, n=0, lineterm=""))[2:]:
+            lines += ["", f"-- {name}", *difference]
+    return "\n".join([*lines, ""])
+
+
+@cache
 def golden(dialect: str) -> str:
-    """Return the text of the file of a dialect."""
+    """Return the statements of a dialect, case by case."""
     source: Any = Unopened(dialect)
     project = Project(load_tree(node_of(tree(), "")), SimulatedClock(NOW))
     [target] = targets_of(project, ["t"])
@@ -103,8 +133,10 @@ def main() -> None:
     """Write the files again."""
     FOLDER.mkdir(exist_ok=True)
     for dialect in DIALECTS:
-        (FOLDER / f"{dialect}.sql").write_text(golden(dialect), encoding="utf-8")
+        file_of(dialect).write_text(text_of_file(dialect), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.writelines(map(golden, sys.argv[1:]))
+    if not sys.argv[1:]:
+        main()
