@@ -23,6 +23,7 @@ from tests.needs import (
     reference_folder,
 )
 from tests.tiers import (
+    examples,
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_xdist_make_scheduler,
@@ -44,12 +45,6 @@ __all__ = [
     "spark_session",
 ]
 
-# a law holds or it does not: how long an example takes on a busy machine decides nothing
-settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("unshrunk", settings.get_profile("random"), phases=[Phase.explicit, Phase.generate])
-# CI judges the change, so its examples are the same every time; new ones are drawn elsewhere, and by `make search`
-settings.register_profile("ci", settings.get_profile("random"), derandomize=True, database=None)
-
 # without bytecode, every command that a test starts compiles the product again, and pytest rewrites every test again
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -63,23 +58,45 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _register_profiles() -> None:
+    """Register the profiles of Hypothesis; a property that names no count tries as many examples as the tier has."""
+    # a law holds or it does not: how long an example takes on a busy machine decides nothing
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("random", deadline=None, max_examples=examples(100), suppress_health_check=slow)
+    random = settings.get_profile("random")
+    settings.register_profile("unshrunk", random, phases=[Phase.explicit, Phase.generate])
+    # CI judges the change, so its examples are the same every time; new ones are drawn elsewhere, and by `make search`
+    settings.register_profile("ci", random, derandomize=True, database=None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Remember the tier before test modules are imported, and register the markers of what tests need."""
     remember_tier(config)
+    _register_profiles()
     judges_a_change = bool(os.environ.get("CI")) and config.getoption("--tier") != "search"
     settings.load_profile("ci" if judges_a_change else "random")
     write_passed(config)
     add_markers(config)
 
 
+def pytest_collectstart() -> None:
+    """Search for no garbage until all is collected: modules and tests are none."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Leave modules and ten thousand tests out of the search for garbage, which would look at them again and again.
+    """Leave what was collected out of the search for garbage, and compile the store's SQL once.
 
     A pytest that a test starts takes no options of this one; the processes of xdist have them by now.
     """
     os.environ.pop("PYTEST_ADDOPTS", None)
+    if "store" in sys.modules:
+        from tests.statement_cache import share_compiled_statements
+
+        share_compiled_statements()
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

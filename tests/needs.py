@@ -181,10 +181,15 @@ def add_markers(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that needs what is not here, before any of its fixtures is made."""
-    names = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
-    for name in sorted({_FIXTURES.get(name, name) for name in names} & NEEDS.keys()):
+    for name in needs_of(item):
         if not NEEDS[name].is_here():
             skip(name)
+
+
+def needs_of(item: pytest.Item) -> list[str]:
+    """Return what a test needs, by its markers and fixtures."""
+    names = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
+    return sorted({_FIXTURES.get(name, name) for name in names} & NEEDS.keys())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,6 +1,7 @@
 """Which tests run when: `make test` runs those that are quick, `make test-all` all of them.
 
-    --tier quick   every test but those of `slow.txt`; of a function marked `*` there, its first case; fewer examples
+    --tier quick   every function but those of `slow.txt`; of its cases as many as show each value of each parameter
+                   once; of a function marked `*` in `slow.txt`, one case; a fifth of the examples
     --tier change  what `.ci/run` asks of a change: of a slow function marked `combinations` the cases whose ids have
                    the least hashes, up to `CASES_S` seconds of them; half the examples and kills
     --tier all     everything (the default)
@@ -25,6 +26,8 @@ from typing import Any, Final, TextIO
 from xml.etree import ElementTree as ET
 
 import pytest
+
+from tests.needs import needs_of
 
 QUICK_S: Final = 0.75
 """Seconds that a function of the quick tier takes at most, all its cases together, with two processes on two cores."""
@@ -133,16 +136,46 @@ def _keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[pyt
 
 def _quick(items: Sequence[pytest.Item], slow: Mapping[str, Slow]) -> Iterator[str]:
     """Yield the ids of the tests of the quick tier; cases are taken by their names, since their order is random."""
-    first: dict[str, str] = {}
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         function = _function(item)
-        if function.split("::")[0] in _SLOW_FILES or item.get_closest_marker("spark"):
-            continue
+        if function.split("::")[0] not in _SLOW_FILES and not item.get_closest_marker("spark"):
+            cases[function].append(item)
+    for function, of_function in cases.items():
         if function not in slow:
-            yield item.nodeid
+            yield from _showing_each_value(of_function)
         elif slow[function].first:
-            first[function] = min(first.get(function, item.nodeid), item.nodeid)
-    yield from first.values()
+            yield min(item.nodeid for item in of_function)
+
+
+def _showing_each_value(cases: Sequence[pytest.Item]) -> Iterator[str]:
+    """Yield the ids of cases that together have each value of each parametrisation, first of those that need least.
+
+    A function with one parametrisation keeps all its cases; of combinations of two and more the others are left out,
+    unless the function skips some of them itself.
+    """
+    seen: set[tuple[object, ...]] = set()
+    for item in sorted(cases, key=lambda item: (len(needs_of(item)), _hash(item.nodeid))):
+        values = set(_values(item))
+        if not values or values - seen:
+            seen |= values
+            yield item.nodeid
+
+
+def _values(item: pytest.Item) -> Iterator[tuple[object, ...]]:
+    """Yield the value of each parametrisation of a case by its arguments; nothing if the function skips cases."""
+    if not isinstance(item, pytest.Function) or "skip" in item.function.__code__.co_names:
+        return
+    values = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        known = [name.strip() for name in names if name.strip() in values]
+        yield (*known, *(id(values.pop(name)) for name in known))
+    yield from ((name, id(value)) for name, value in values.items())
+
+
+def _hash(name: str) -> bytes:
+    return sha256(name.encode()).digest()
 
 
 def _sample(items: Sequence[pytest.Item], slow: Mapping[str, Slow]) -> set[str]:
@@ -151,7 +184,7 @@ def _sample(items: Sequence[pytest.Item], slow: Mapping[str, Slow]) -> set[str]:
     for item in items:
         cases[_function(item) if item.get_closest_marker("combinations") else item.nodeid].append(item.nodeid)
     for function in cases.keys() & slow.keys():
-        cases[function].sort(key=lambda name: sha256(name.encode()).digest())
+        cases[function].sort(key=_hash)
         del cases[function][max(3, ceil(len(cases[function]) * CASES_S / slow[function].seconds)) :]
     return {name for ids in cases.values() for name in ids}
 
