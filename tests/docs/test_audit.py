@@ -6,13 +6,12 @@ from textwrap import dedent
 import pytest
 
 from docs import audit
-from docs.audit import EVERYTHING_ELSE, GENERATED, ROOT, blocks_in, faults, main, marks, pages, words
+from docs.audit import EVERYTHING_ELSE, GENERATED, blocks_in, faults, main, marks, pages, words
 
 
-@pytest.mark.parametrize("page", list(pages()), ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_has_no_fault(page: Path) -> None:
-    """It says what it is for, is short enough, its links lead somewhere, and each of its blocks says who runs it."""
-    assert list(faults(page)) == []
+def test_no_page_has_a_fault() -> None:
+    """Each says what it is for, is short enough, its links lead somewhere, and each of its blocks says who runs it."""
+    assert {page: found for page in pages() if (found := list(faults(page)))} == {}
 
 
 def test_the_audit_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

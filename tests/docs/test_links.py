@@ -1,12 +1,9 @@
 """Links of the documentation lead somewhere."""
 
 import re
-from pathlib import Path
 from typing import Final
 
-import pytest
-
-from docs.audit import ROOT, anchors, broken_links, pages
+from docs.audit import ROOT, anchors, pages
 
 _BLOCK: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _RUN_TOGETHER: Final = re.compile(r"^#+ .{110,}$|^\|.*[^|\s] *$|^ *[-*] *$", re.MULTILINE)
@@ -14,18 +11,16 @@ _RUN_TOGETHER: Final = re.compile(r"^#+ .{110,}$|^\|.*[^|\s] *$|^ *[-*] *$", re.
 _IN_CODE: Final = ("monitor", "checks", "incidents", "remedies", "store", "sources", "templates", "tablewatch")
 
 
-@pytest.mark.parametrize("page", list(pages()), ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_between_pages_lead_to_a_heading(page: Path) -> None:
-    """Every relative link names a file, and every anchor a heading of its page."""
-    assert list(broken_links(page)) == []
-
-
-@pytest.mark.parametrize("page", list(pages()), ids=lambda page: str(page.relative_to(ROOT)))
-def test_headings_tables_items_and_code_end_where_they_should(page: Path) -> None:
+def test_headings_tables_items_and_code_end_where_they_should() -> None:
     """No heading, row or end of code runs into the text below it, and no item of a list is empty."""
-    text = page.read_text(encoding="utf-8")
-    assert _RUN_TOGETHER.findall(_BLOCK.sub("", text)) == []
-    assert [end for block in _BLOCK.finditer(text) if (end := text[block.end() :].partition("\n")[0])] == []
+    texts = {page.relative_to(ROOT): page.read_text(encoding="utf-8") for page in pages()}
+    assert {page: run for page, text in texts.items() if (run := _RUN_TOGETHER.findall(_BLOCK.sub("", text)))} == {}
+    ends = [
+        (page, text[block.end() :].partition("\n")[0])
+        for page, text in texts.items()
+        for block in _BLOCK.finditer(text)
+    ]
+    assert [(page, end) for page, end in ends if end] == []
 
 
 def test_pages_that_the_product_names_exist() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
 
 import pytest
 from hypothesis import given
@@ -21,14 +21,14 @@ TIMES = [column for table in map_all_rows().sorted_tables for column in table.c 
 DIALECT = sqlite.dialect()
 
 
-@pytest.mark.parametrize("column", TIMES, ids=str)
-def test_every_time_column_refuses_a_naive_time(column: Column[datetime]) -> None:
+def test_every_time_column_refuses_a_naive_time() -> None:
     """A time that does not say where it was read gets into no column of any table."""
-    write = column.type.bind_processor(DIALECT)
-    assert write is not None
-    assert write(AT) == 1_795_165_200_000_000
-    with pytest.raises(RowRefused, match="without a zone"):
-        write(AT.replace(tzinfo=None))
+    for column in TIMES:
+        write = column.type.bind_processor(DIALECT)
+        assert write is not None, column
+        assert write(AT) == 1_795_165_200_000_000, column
+        with pytest.raises(RowRefused, match="without a zone"):
+            write(AT.replace(tzinfo=None))
 
 
 def test_no_column_holds_a_time_in_another_way() -> None:
