@@ -41,6 +41,7 @@ from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
 from sources.moments import register
 from sources.postgres_columns import table_of
+from tests.duckdb_rows import insert_rows
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
 POSTGRES: Final = "TABLEWATCH_TEST_POSTGRES"
@@ -165,7 +166,9 @@ def create(connection: Any, name: str, rows: Rows, dialect: str) -> None:
     marks = ", ".join(["%s" if dialect in SERVERS else "?"] * len(rows.types))
     stored = {"sqlite": _as_text, "mysql": _in_utc}.get(dialect, lambda value: value)
     values = [[stored(value) for value in row] for row in rows.rows]
-    if values:
+    if dialect == "duckdb":
+        insert_rows(connection, f"INSERT INTO {place} VALUES ({marks})", values)
+    elif values:
         cursor = connection.cursor() if dialect in SERVERS else connection
         cursor.executemany(f"INSERT INTO {place} VALUES ({marks})", values)
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import duckdb
 
+from tests.duckdb_rows import insert_rows
 from tests.privacy.tokens import Tokens
 
 COLUMNS: Final = {
@@ -99,7 +100,7 @@ def _fill_duckdb(connection: duckdb.DuckDBPyConnection, harvest: Harvest) -> Non
     for table, rows in {"people": harvest.people, "tidy": harvest.tidy}.items():
         connection.execute(create_table(table))
         marks = ", ".join("?" * len(COLUMNS))
-        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", [list(row) for row in rows])
+        insert_rows(connection, f"INSERT INTO {table} VALUES ({marks})", rows)
 
 
 def create_table(table: str) -> str:

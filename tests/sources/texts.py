@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from sources import SourceSpec
+from tests.duckdb_rows import insert_rows
 
 Texts = Sequence[str | None]
 
@@ -32,7 +33,7 @@ def hold(dialect: str, texts: Texts, *, folder: Path, request: pytest.FixtureReq
 def _in_parquet(texts: Texts, folder: Path) -> SourceSpec:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t (id INT, x VARCHAR)")
-        connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
+        insert_rows(connection, "INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
         connection.execute(f"COPY t TO '{folder / 't.parquet'}'")
     return SourceSpec("s", folder, files="t.parquet")
 

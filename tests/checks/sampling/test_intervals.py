@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from math import comb
 
 import pytest
@@ -22,10 +23,13 @@ def _chance_of_a_miss(rows: int, bad: int, sampled: int, alpha: float) -> Fracti
     """Return the exact probability that the interval of a simple random sample does not hold the true share."""
     missed = Fraction(0)
     for drawn in range(max(0, sampled - (rows - bad)), min(bad, sampled) + 1):
-        low, high = rows_interval(drawn, sampled, alpha)
+        low, high = _rows_interval(drawn, sampled, alpha)
         if not low <= bad / rows <= high:
             missed += Fraction(comb(bad, drawn) * comb(rows - bad, sampled - drawn), comb(rows, sampled))
     return missed
+
+
+_rows_interval = cache(rows_interval)
 
 
 @pytest.mark.parametrize("alpha", [0.001, 0.05, 0.3])

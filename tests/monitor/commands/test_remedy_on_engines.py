@@ -15,6 +15,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.terminal.output import Invocation
+from tests.duckdb_rows import insert_rows
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 Engine: TypeAlias = Callable[[Rows], str]
@@ -73,7 +74,7 @@ def _sqlite(rows: Rows) -> str:
 def _duckdb(rows: Rows) -> str:
     with duckdb.connect("people.db") as connection:
         connection.execute(_created(COLUMNS))
-        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        insert_rows(connection, "INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     return "{url: 'duckdb:///people.db'}"
 
 

@@ -25,6 +25,7 @@ from monitor.scan.run import Engine
 from monitor.scan.scanner import scan_source
 from sources import SourceSpec
 from store import Store, StoreError, open_store
+from tests.duckdb_rows import insert_rows
 from tests.monitor.shop import NOW, build_shop
 from tests.store.conftest import url  # noqa: F401 - a fixture: an address of a store on each database
 from tests.tiers import examples
@@ -78,7 +79,7 @@ class People:
                 connection.executemany(statement, texts) if rows else connection.execute(statement)
             return
         with duckdb.connect(str(self.file)) as connection:
-            connection.executemany(statement, list(rows)) if rows else connection.execute(statement)
+            insert_rows(connection, statement, rows) if rows else connection.execute(statement)
 
     def insert(self, people: Sequence[tuple[Any, ...]], *, logged: bool = True) -> None:
         """Add people: born, city, day, seen."""

@@ -26,6 +26,7 @@ from monitor.scan.run import Engine, ResultsNotStored
 from monitor.scan.sql_template import TimeLiterals
 from sources import SourceSpec, open_source
 from store import Store, StoreError, open_store
+from tests.duckdb_rows import insert_rows
 from tests.tiers import examples
 
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -96,7 +97,7 @@ class Shop:
     def run(self, statement: str, rows: Sequence[Sequence[Any]] = ()) -> list[tuple[Any, ...]]:
         with duckdb.connect(str(self.folder / "t.duckdb")) as connection:
             if rows:
-                connection.executemany(statement, list(rows))
+                insert_rows(connection, statement, rows)
                 return []
             return connection.execute(statement).fetchall()
 

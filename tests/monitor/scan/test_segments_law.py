@@ -19,6 +19,7 @@ from monitor.scan.planner import plan
 from monitor.scan.results import Subject
 from monitor.scan.sql_template import TimeLiterals
 from sources import Source, SourceSpec, open_source
+from tests.duckdb_rows import insert_rows
 from tests.monitor.shop import NOW
 from tests.tiers import examples
 
@@ -101,8 +102,7 @@ def _duckdb(folder: Path) -> Iterator[Table]:
     def write(data: Sequence[Sequence[object]]) -> None:
         with duckdb.connect() as connection:
             connection.execute(f"CREATE TABLE t ({_columns()})")
-            if data:
-                connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", data)
+            insert_rows(connection, "INSERT INTO t VALUES (?, ?, ?, ?)", data)
             connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
 
     write(())

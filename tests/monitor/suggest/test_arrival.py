@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from monitor.suggest.proposal import Proposal
 from monitor.suggest.starter import check_lines
 from monitor.suggest.suggest import SuggestionTarget, TableSuggestions, suggest_checks
 from sources import SourceSpec
+from tests.duckdb_rows import insert_rows
 
 ROWS = 60
 KINDS: Mapping[str, str] = {
@@ -49,7 +51,8 @@ def _suggested(engine: str, folder: Path, columns: Mapping[str, str]) -> TableSu
     connection: Any = sqlite3.connect(file) if engine == "sqlite" else duckdb.connect(file)
     connection.execute(f"CREATE TABLE t ({', '.join(f'{name} {KINDS[kind]}' for name, kind in columns.items())})")
     rows = [[_value(kind, row) for kind in columns.values()] for row in range(ROWS)]
-    connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(columns))})", rows)
+    insert = connection.executemany if engine == "sqlite" else partial(insert_rows, connection)
+    insert(f"INSERT INTO t VALUES ({', '.join('?' * len(columns))})", rows)
     connection.commit()
     connection.close()
     spec = SourceSpec("s", folder, url=f"{engine}:///{file.name}")

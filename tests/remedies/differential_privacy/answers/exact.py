@@ -17,6 +17,7 @@ from remedies.differential_privacy.answers import Declared, Statistic, Terms
 from remedies.differential_privacy.answers._contract import Noise
 from remedies.differential_privacy.sensitivity import Sensitivity
 from sources.moments import register
+from tests.duckdb_rows import insert_rows
 
 Row: TypeAlias = tuple[Any, ...]
 KEY: Final = "a key"
@@ -97,8 +98,7 @@ def duckdb_engine(columns: Mapping[str, str]) -> Iterator[Engine]:
 
         def run(sql: str, rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
             connection.execute("DELETE FROM t")
-            if rows:
-                connection.executemany(f"INSERT INTO t VALUES ({_places(columns)})", list(rows))
+            insert_rows(connection, f"INSERT INTO t VALUES ({_places(columns)})", rows)
             cursor = connection.execute(sql)
             names = [one[0] for one in cursor.description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
