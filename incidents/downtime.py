@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from checks.classes.arrays import np
-from incidents._measure import MaintenanceSpans, TimeMeasure, dense
+from incidents._measure import Bools, MaintenanceSpans, TimeMeasure, dense
 from incidents._model import Incident
 from incidents._per_group import (
     MAINTENANCE,
@@ -119,19 +119,25 @@ def measure_by(
 
 def response_times(
     spans: Spans, window: Window, *, as_of_us: int, maintenance: MaintenanceSpans | None = None
-) -> tuple[list[int], list[int], list[int]]:
+) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
     """Return the TTD of incidents detected in a window, the TTA of those acknowledged, the TTR of those resolved in it.
 
-    In microseconds, unclipped: the values of which `ttd`, `tta` and `ttr` of `Downtime` are the statistics.
+    By number, in microseconds, unclipped: the values of which `ttd`, `tta` and `ttr` of `Downtime` are the statistics.
     """
     rows = known_episodes(spans, window, as_of_us)
     if rows.size == 0:
-        return [], [], []
-    incident = per_incident(spans.take(rows), CountedWindow(window, as_of_us, maintenance), disclosure=False)
+        return {}, {}, {}
+    part = spans.take(rows)
+    incident = per_incident(part, CountedWindow(window, as_of_us, maintenance), disclosure=False)
+    numbers = part.incident[incident.first]
+
+    def by_number(values: Ints, which: Bools) -> dict[int, int]:
+        return dict(zip(numbers[which].tolist(), values[which].tolist(), strict=True))
+
     return (
-        incident.ttd[incident.detected].tolist(),
-        incident.tta[incident.acknowledged].tolist(),
-        incident.ttr[incident.resolved].tolist(),
+        by_number(incident.ttd, incident.detected),
+        by_number(incident.tta, incident.acknowledged),
+        by_number(incident.ttr, incident.resolved),
     )
 
 

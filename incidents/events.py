@@ -77,10 +77,10 @@ class Snoozed:
 
 @dataclass(frozen=True, slots=True)
 class Commented:
-    """A comment was added."""
+    """A comment was added, or the post-mortem was written."""
 
     text: str
-    kind: Literal["commented"] = "commented"
+    kind: Literal["commented", "post-mortem"] = "commented"
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,12 +143,12 @@ def snooze(incident: Incident, until: datetime, *, now: datetime) -> Snoozed:
     return Snoozed(until)
 
 
-def comment(incident: Incident, text: str) -> Commented:
-    """Add a comment."""
+def comment(incident: Incident, text: str, *, post_mortem: bool = False) -> Commented:
+    """Add a comment, or the post-mortem."""
     _allowed(incident, "comment")
     if not text.strip():
         raise NotAllowed(f"the comment on incident #{incident.id} is empty; write its text")
-    return Commented(text)
+    return Commented(text, "post-mortem" if post_mortem else "commented")
 
 
 @dataclass(frozen=True, slots=True)

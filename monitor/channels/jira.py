@@ -58,6 +58,10 @@ class JiraKind(TicketKind):
         """Return the page of an issue."""
         return f"{settings.url.rstrip('/')}/browse/{quote(item, safe='')}"
 
+    def ticket_url(self, settings: Jira, key: str) -> str | None:
+        """Return the page of an issue of the project."""
+        return self.item_url(settings, key) if key.rpartition("-")[0] == settings.project.upper() else None
+
     def service(self, settings: Jira, message: OutgoingMessage) -> TicketService:
         """Return the site for one attempt."""
         from monitor.channels.json_service import JsonService, basic

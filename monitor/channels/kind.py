@@ -145,6 +145,11 @@ class ChannelKind(ABC):
         del settings, item  # not every service has such an address
         return None
 
+    def ticket_url(self, settings: Any, key: str) -> str | None:
+        """Return the address of a ticket that people name by a key such as `OPS-12`; None if it is none of here."""
+        del settings, key
+        return None
+
     @abstractmethod
     def send(self, settings: Any, message: OutgoingMessage) -> Attempt:
         """Send a message once. An exception becomes a `DeliveryFailed` that is retried."""

@@ -24,6 +24,8 @@ class GroupedBy(StrEnum):
 
 
 _CURRENCY = "JPY"
+_DRAWN = 62 * 86_400_000_000
+"""The longest window (microseconds) whose days fit into a row of signs."""
 
 app = typer.Typer(invoke_without_command=True, rich_help_panel="Incidents and cost")
 
@@ -54,6 +56,7 @@ def downtime(
     from monitor.reporting.terminal_views.downtime import draw
     from monitor.summaries.downtime import DAY, MOST_DAYS, DowntimeReport, measure_downtime
     from monitor.triage.errors import explained
+    from monitor.web.views.time_lanes import draw_window
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -71,11 +74,13 @@ def downtime(
         invocation.note("note: the window starts after the latest recorded time; it has no data yet")
     with project.open_store(existing=True) as store, explained(), store.reading() as tx:
         downtime_figures = measure_downtime(project, tx, window=window, as_of_us=to_us(known_at), by=by)
+        is_drawn = by == DAY and window.end_us - window.start_us <= _DRAWN
+        drawn = draw_window(project, tx, window, known_at) if is_drawn else None
     if not downtime_figures.ever_checked:
         invocation.note(f"note: no check has run yet with the store {store.name}; run 'tablewatch check'")
     invocation.emit(
         lambda: DowntimeReport.published(project, downtime_figures),
-        lambda console: draw(console, project, downtime_figures),
+        lambda console: draw(console, project, downtime_figures, drawn),
     )
 
 

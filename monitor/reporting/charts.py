@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Final, TypeAlias
 
 from monitor.reporting.timeline import Timeline, TimelineBar, TimelineLane, TimeState
+from monitor.reporting.words import TIME_SIGNS
 
 HEIGHT: Final = 132
 """Pixels of the tallest column."""
@@ -28,6 +29,8 @@ _MARGIN: Final = 4
 _NARROWEST: Final = 0.004
 """Share of the week below which a bar could not be seen."""
 
+_FEW_PARTS: Final = 8
+"""Parts of a period up to which a row of signs has four for each."""
 _BETWEEN: Final = 0.6
 """Percent between two cells of a grid."""
 
@@ -119,6 +122,17 @@ def timeline_lanes(timeline: Timeline) -> Sequence[LaneChart]:
     The name of the table stands above it as text of the page: it wraps on a telephone, and paper breaks between lanes.
     """
     return [_lane_chart(lane, timeline.now) for lane in timeline.lanes]
+
+
+def time_rows(timeline: Timeline) -> Sequence[tuple[str, str]]:
+    """Return the tables of a timeline with a row of signs each, for a terminal or a mail: four a day, one of many."""
+    steps = 4 if len(timeline.parts) <= _FEW_PARTS else 1
+    edges = [part.start + (part.end - part.start) * step / steps for part in timeline.parts for step in range(steps)]
+    places = [*edges, timeline.parts[-1].end] if timeline.parts else []
+    return [
+        (lane.table, "".join(TIME_SIGNS[state] for state in lane.cells(places, timeline.now)))
+        for lane in timeline.lanes
+    ]
 
 
 def _lane_chart(lane: TimelineLane, now: float) -> LaneChart:

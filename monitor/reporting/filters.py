@@ -25,6 +25,7 @@ from monitor.reporting.words import (
     SEVERITY_SHAPES,
     STATE_SHAPES,
     STATES,
+    TIME_SIGNS,
     TIME_STATES,
 )
 from monitor.summaries.incident import RESOLUTIONS
@@ -108,6 +109,7 @@ def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable
         "period_name": lambda period: _period_name(period, localizer),
         "columns": _columns,
         "timeline_lanes": charts.timeline_lanes,
+        "time_rows": charts.time_rows,
         "time_state": lambda state: say(TIME_STATES[state]),
         "grid_columns": charts.grid_columns,
         "collapsed": collapsed,
@@ -125,7 +127,7 @@ def texts(localizer: MessageFormatter) -> Mapping[str, Any]:
     def plural(name: str, many: str, n: int, **values: Any) -> str:
         return Message(many, {**values, "n": n}, one=name, counted="n").render(localizer)
 
-    return {"_": text, "ngettext": plural, "time_states": tuple(TIME_STATES)}
+    return {"_": text, "ngettext": plural, "time_states": tuple(TIME_STATES), "time_signs": TIME_SIGNS}
 
 
 def format_title(title: Message, localizer: MessageFormatter) -> str:

@@ -99,7 +99,8 @@ def _downtime(project: Project, tx: ReadTransaction, now: datetime) -> Iterator[
         about = "Cost of the data downtime of the last 28 days, by table."
         yield gauge("tablewatch_downtime_cost", about, amounts, ("table", "currency"))
     yield from _patterns(project, PatternSurvey(spans, as_of_us, project.config.incidents, maintenance).of(window))
-    ttd, tta, ttr = response_times(spans, window, as_of_us=as_of_us, maintenance=maintenance)
+    times = response_times(spans, window, as_of_us=as_of_us, maintenance=maintenance)
+    ttd, tta, ttr = ([*of_incident.values()] for of_incident in times)
     about = "Time to {} of the incidents {} in the last 28 days."
     yield _histogram("tablewatch_time_to_detection_seconds", about.format("detection", "detected"), ttd)
     yield _histogram("tablewatch_time_to_acknowledge_seconds", about.format("acknowledge", "acknowledged"), tta)

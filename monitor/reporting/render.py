@@ -61,8 +61,9 @@ _FIRST_HEADING: Final = 3
 _LINKS: Final = ("http://", "https://", "mailto:")
 _REFERENCES: Final = re.compile(
     r"(https?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]])|(?<![\w&/#])#(\d{1,18})\b|(?<![\w.@/])@([\w][\w.-]{0,99})"
+    r"|(?<![\w/-])([A-Z][A-Z0-9_]{0,49}-\d{1,9})(?![\w-])"
 )
-"""An address, the number of an incident, or the name of a person, in a comment."""
+"""An address, the number of an incident, the name of a person, or the key of a ticket, in a comment."""
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
@@ -111,11 +112,14 @@ def escape_markdown(value: str) -> Markup:
     return Markup(signs_escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
 
 
-def markdown_html(text: str, *, is_comment: bool = False) -> str:
+def markdown_html(
+    text: str, *, is_comment: bool = False, ticket_url: Callable[[str], str | None] = lambda _: None
+) -> str:
     """Render Markdown that a person wrote (CommonMark, with tables) as HTML.
 
     HTML in it stays text, images are not fetched, links lead to http, https or mail; the highest of its headings are on
-    the third level. A comment keeps its lines, and addresses, `#9` and `@mia` in it are links.
+    the third level. A comment keeps its lines, and addresses, `#9` and `@mia` in it are links,
+    and so are keys of tickets that `ticket_url` has an address for.
     """
     reader = _markdown_reader(breaks=is_comment)
     tokens = reader.parse(text)
@@ -129,12 +133,12 @@ def markdown_html(text: str, *, is_comment: bool = False) -> str:
             del part.attrs["href"]
     for token in tokens if is_comment else ():
         if token.children:
-            token.children = list(_with_references(token.children))
+            token.children = list(_with_references(token.children, ticket_url))
     rendered: str = reader.renderer.render(tokens, reader.options, {})
     return rendered
 
 
-def _with_references(tokens: "Sequence[Token]") -> "Iterator[Token]":
+def _with_references(tokens: "Sequence[Token]", ticket_url: Callable[[str], str | None]) -> "Iterator[Token]":
     """Yield the tokens of a line, with addresses, incidents and people as links where they are in none yet."""
     from markdown_it.token import Token
 
@@ -146,7 +150,11 @@ def _with_references(tokens: "Sequence[Token]") -> "Iterator[Token]":
             continue
         at = 0
         for match in _REFERENCES.finditer(token.content):
-            href = match[1] or (f"/incidents/{match[2]}" if match[2] else f"/search?text={quote(match[3])}")
+            address, number, person, ticket = match.groups()
+            place = f"/incidents/{number}" if number else f"/search?text={quote(person)}" if person else None
+            href = address or place or ticket_url(ticket)
+            if href is None:
+                continue
             yield Token("text", "", 0, content=token.content[at : match.start()])
             yield Token("link_open", "a", 1, attrs={"href": href, "rel": "noreferrer"})
             yield Token("text", "", 0, content=match[0])

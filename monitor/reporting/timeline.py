@@ -38,6 +38,17 @@ class TimeState(StrEnum):
     NOT_YET = "not-yet"
 
 
+_FIRST: Final = (
+    TimeState.UNDETECTED,
+    TimeState.REPAIR,
+    TimeState.UNKNOWN,
+    TimeState.NOT_MONITORED,
+    TimeState.MAINTENANCE,
+    TimeState.GOOD,
+    TimeState.NOT_YET,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class TimelineBar:
     """An episode in the period. Times are shares of the period, 0 to 1, clipped to what is over of it.
@@ -130,6 +141,17 @@ class TimelineLane:
             else:
                 states.append((start, end, state))
         return states
+
+    def cells(self, edges: Sequence[float], now: float = 1.0) -> Sequence[TimeState]:
+        """Return one state for each time between edges, where a picture has room for one: the first that holds in it.
+
+        Bad data counts before what is not known, and that before what is good.
+        """
+        states = self.states(now)
+        return [
+            min((state for start, end, state in states if start < after and end > before), key=_FIRST.index)
+            for before, after in pairwise(edges)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

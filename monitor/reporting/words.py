@@ -51,6 +51,16 @@ TIME_STATES: Final[Mapping[TimeState, Message]] = {
     TimeState.NOT_YET: Message("not known yet"),
 }
 """The legend of every picture and table of time."""
+TIME_SIGNS: Final[Mapping[TimeState, str]] = {
+    TimeState.GOOD: ".",
+    TimeState.UNDETECTED: "!",
+    TimeState.REPAIR: "#",
+    TimeState.UNKNOWN: "?",
+    TimeState.NOT_MONITORED: "-",
+    TimeState.MAINTENANCE: "m",
+    TimeState.NOT_YET: "_",
+}
+"""The same states where only letters can be drawn."""
 LEVELS: Final[Mapping[Level, Message]] = {
     Level.TIME_TO_DETECT: Message("time to detect"),
     Level.TIME_TO_NOTIFY: Message("time to notify"),

@@ -284,7 +284,11 @@ def _earlier(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
     }
     named = _EARLIER_ROOT.given(root=incident.root, **values) if incident.cause is None else None
     message = named or _EARLIER.given(cause=incident.cause, **values)
-    comments = tuple(event.change.text for event in events if isinstance(event.change, Commented))
+    comments = tuple(
+        event.change.text
+        for event in events
+        if isinstance(event.change, Commented) and event.change.kind == "commented"
+    )
     return NamedCause(candidate, message, incident=incident.id, check_id=incident.check_id, comments=comments[-3:])
 
 

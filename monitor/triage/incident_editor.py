@@ -114,9 +114,9 @@ class IncidentEditor:
         """Snooze an incident."""
         return self._change(incident_id, lambda _, incident: verbs.snooze(incident, until, now=self.now))
 
-    def comment(self, incident_id: int, text: str) -> Incident:
-        """Add a comment."""
-        return self._change(incident_id, lambda _, incident: verbs.comment(incident, text))
+    def comment(self, incident_id: int, text: str, *, post_mortem: bool = False) -> Incident:
+        """Add a comment, or the post-mortem."""
+        return self._change(incident_id, lambda _, incident: verbs.comment(incident, text, post_mortem=post_mortem))
 
     def resolve(
         self,
@@ -136,7 +136,7 @@ class IncidentEditor:
         listed = None if cause is None else listed_cause(self._project.config, cause)
 
         def decide(tx: WriteTransaction, incident: Incident) -> Change:
-            fails = not force and self._still_fails(tx, incident)
+            fails = not force and still_fails(self._project, tx, incident)
             ending = Ending(at or incident.last.resolved_at or self.now, resolution, listed)
             return verbs.resolve(incident, ending, now=self.now, check_still_fails=fails, force=force)
 
@@ -192,18 +192,19 @@ class IncidentEditor:
                 self._beside(tx)
             return tx.incidents.append(incident, [change], recorded_at=self.now, actor=self._actor)
 
-    def _still_fails(self, tx: ReadTransaction, incident: Incident) -> bool:
-        """Check whether the last evaluated run of its check failed; False if the check is no longer configured.
 
-        While the configuration has errors, a check counts as configured.
-        """
-        if incident.check_id is None:
-            return False
-        series = incident.series or incident.check_id
-        watch = tx.results.watches([series]).get(series)
-        if watch is None or not _failed(watch):
-            return False
-        return self._project.check_of(incident) is not None or not self._project.is_whole()
+def still_fails(project: Project, tx: ReadTransaction, incident: Incident) -> bool:
+    """Check whether the last evaluated run of its check failed; False if the check is no longer configured.
+
+    While the configuration has errors, a check counts as configured.
+    """
+    if incident.check_id is None:
+        return False
+    series = incident.series or incident.check_id
+    watch = tx.results.watches([series]).get(series)
+    if watch is None or not _failed(watch):
+        return False
+    return project.check_of(incident) is not None or not project.is_whole()
 
 
 def _failed(watch: Watch) -> bool:

@@ -70,6 +70,7 @@ class CommentBody(VerbBody):
     """Add a comment."""
 
     text: Annotated[Lines, Typed(argument=True)] = Field(description="Text of the comment, in Markdown.")
+    post_mortem: bool = Field(default=False, description="Record it as the post-mortem; the last one counts.")
 
 
 class MergeBody(VerbBody):
@@ -160,7 +161,7 @@ def _correct(acting: Acting, target: IncidentNumber, body: CorrectBody) -> "Inci
 
 
 def _comment(acting: Acting, target: IncidentNumber, body: CommentBody) -> "Incident":
-    return _editor(acting, target.id, body).comment(target.id, body.text)
+    return _editor(acting, target.id, body).comment(target.id, body.text, post_mortem=body.post_mortem)
 
 
 def _merge(acting: Acting, target: IncidentNumber, body: MergeBody) -> "Incident":

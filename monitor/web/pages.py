@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final
@@ -66,7 +66,7 @@ class Pages:
         env.filters["instant"] = datetime.fromisoformat
         env.filters["markdown"] = lambda text: markdown_html(visible(project.loaded.redactor(text), keep="\n"))
         env.filters["comment"] = lambda text: markdown_html(
-            visible(project.loaded.redactor(text), keep="\n"), is_comment=True
+            visible(project.loaded.redactor(text), keep="\n"), is_comment=True, ticket_url=partial(_ticket_url, project)
         )
         env.tests["link"] = lambda text: urlsplit(text).scheme in {"https", "http"} and len(text.split()) == 1
         env.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
@@ -109,6 +109,13 @@ class Pages:
     def refused(self, error: WebError, **context: Any) -> str:
         """Return the page of an error."""
         return self.render("error", page=error, **context)
+
+
+def _ticket_url(project: Project, key: str) -> str | None:
+    """Return the address of a ticket in the service of a channel, by its key."""
+    channels = (project.channel(name) for name in project.config.alerts.channels)
+    urls = (channel.kind.ticket_url(channel.settings, key) for channel in channels if channel is not None)
+    return next((url for url in urls if url is not None), None)
 
 
 class _SharedContents:

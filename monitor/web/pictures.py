@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import ceil, floor, log10
+from math import ceil, floor, log1p, log10
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
-from monitor.summaries.shapes import DowntimeGroup, TimeDistribution
+from monitor.summaries.shapes import DowntimeGroup
 from monitor.web.views.budgets import BudgetDay
 from monitor.web.views.checks import CheckPage, CheckPoint
+from monitor.web.views.downtime import TakenTime, TakenTimes
 from monitor.web.views.releases import ReleaseComparisonPage, is_plotted, meets_limits
 
 HISTORY_HEIGHT: Final = 180
@@ -25,6 +26,11 @@ _STEPS_H: Final = (1, 3, 6, 12, 24, 48, 96, 168, 336, 720, 1440)
 _RUNGS: Final = 4
 _SECONDS: Final = (1, 5, 15, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
 """Round lengths of time."""
+_TIMES_H: Final = (0, 1 / 6, 1, 6, 24, 168, 672, 8_760)
+"""Hours at which the scale of times has a tick."""
+_TIMES_WIDTH: Final = 96
+_LANE_ROWS: Final = (17, 9, 25)
+"""Pixels down of dots that follow each other: they would else cover each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +238,20 @@ def _bands(dots: Sequence[HistoryDot], scale: _Scale) -> Iterable[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadPicture:
-    """The distribution of a time over incidents, in percent of the longest: from min to max, median and p90."""
+class TimesLane:
+    """The incidents of one kind of time as dots, over the box of their quartiles."""
 
-    whole: Bar
+    box: Bar
     median: float
-    p90: float
+    dots: tuple[tuple[float, float, TakenTime], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimesPicture:
+    """Times to detection, acknowledgement and resolution on one logarithmic scale; `ticks` are places and hours."""
+
+    ticks: tuple[tuple[float, float], ...]
+    lanes: tuple[TimesLane | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +285,22 @@ def split_bars(groups: Sequence[DowntimeGroup]) -> Sequence[tuple[DowntimeGroup,
     ]
 
 
-def spread_picture(spread: TimeDistribution, longest: float) -> SpreadPicture:
-    """Return the whiskers of a spread, on a scale that ends at the longest hours of all that are compared."""
-    scale = 100 / longest if longest > 0 else 0.0
-    low, high = spread.min * scale, spread.max * scale
-    return SpreadPicture(
-        Bar(round(low, 3), round(max(high - low, _NARROWEST), 3)),
-        round(spread.median * scale, 3),
-        round(spread.p90 * scale, 3),
-    )
+def times_picture(taken: Sequence[TakenTimes | None]) -> TimesPicture:
+    """Return how long incidents took; a time of none stands at the left edge."""
+    longest = max((times.drawn[-1].hours for times in taken if times is not None), default=0.0)
+
+    def place(hours: float) -> float:
+        return round(_TIMES_WIDTH * log1p(hours * 60) / log1p(max(longest, 1) * 60) + 1, 2)
+
+    def lane(times: TakenTimes) -> TimesLane:
+        left, right = place(times.p25), place(times.p75)
+        dots = tuple(
+            (place(item.hours), _LANE_ROWS[number % len(_LANE_ROWS)], item) for number, item in enumerate(times.drawn)
+        )
+        return TimesLane(Bar(left, round(max(right - left, _NARROWEST), 2)), place(times.median), dots)
+
+    ticks = tuple((place(hours), hours) for hours in _TIMES_H if hours <= max(longest, 1))
+    return TimesPicture(ticks, tuple(None if times is None else lane(times) for times in taken))
 
 
 def remedy_plot(page: ReleaseComparisonPage) -> RiskPlot | None:

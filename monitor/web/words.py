@@ -49,6 +49,7 @@ EVENTS: Final[Mapping[str, Message]] = {
     "resolved": Message("resolved"),
     "corrected": Message("times corrected"),
     "commented": Message("comment"),
+    "post-mortem": Message("post-mortem"),
     "merged": Message("merged"),
     "root-named": Message("cause linked"),
     "escalated": Message("severity raised"),

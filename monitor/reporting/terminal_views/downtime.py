@@ -14,9 +14,12 @@ from incidents import (
     lever,
 )
 from monitor.config.project import Project
+from monitor.reporting.charts import time_rows
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences
 from monitor.reporting.terminal_views.patterns import NO_CAUSE, draw_patterns
+from monitor.reporting.timeline import Timeline
+from monitor.reporting.words import TIME_SIGNS, TIME_STATES
 from monitor.summaries.downtime import DAY, DowntimeFigures, DowntimePart
 from monitor.summaries.incident import title_of
 from monitor.terminal.output import count
@@ -32,8 +35,10 @@ _SHOWN: Final = 10
 _COSTLY: Final = 3
 
 
-def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures) -> None:
-    """Print the downtime of a window for a person."""
+def draw(
+    console: "Console", project: Project, downtime_figures: DowntimeFigures, drawn: Timeline | None = None
+) -> None:
+    """Print the downtime of a window for a person, perhaps with its days as a picture."""
     whole = downtime_figures.whole
     for line in _top(project, downtime_figures):
         console.print(line)
@@ -47,6 +52,11 @@ def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures
     if downtime_figures.parts:
         console.print()
         _draw_parts(console, project, downtime_figures)
+    if drawn is not None and drawn.lanes:
+        console.print()
+        draw_table(console, ("table", "time"), time_rows(drawn))
+        legend = (f"{TIME_SIGNS[state]} {name.render(PlainEnglish())}" for state, name in TIME_STATES.items())
+        console.print(Text("  ".join(legend), "dim"))
     draw_patterns(console, project, downtime_figures.patterns, causes=downtime_figures.by != "cause")
     rest = list(_rest(project, downtime_figures))
     if rest:

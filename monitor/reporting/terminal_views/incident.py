@@ -227,8 +227,8 @@ def _format(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change 
             return f"assigned to {tidy(assignee)}"
         case Snoozed(until):
             return f"snoozed until {format_time(until, zone)}"
-        case Commented(text):
-            return f"comment: {tidy(text)}"
+        case Commented(text, kind):
+            return f"{'comment' if kind == 'commented' else kind}: {tidy(text)}"
         case Resolved(at, resolution, cause):
             return f"resolved as {resolution.value} at {format_time(at, zone)}" + (
                 f", cause: {tidy(cause)}" if cause else ""

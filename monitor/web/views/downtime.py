@@ -25,6 +25,7 @@ from incidents import (
     measure_by,
     parts_between,
     price_by,
+    response_times,
     to_us,
 )
 from incidents.spans import Ints
@@ -36,7 +37,7 @@ from monitor.summaries.incident import title_of
 from monitor.summaries.patterns import RETURNS_WITHIN, IncidentPatterns, PatternLists, PatternSurvey
 from monitor.summaries.shapes import Amount, DowntimeGroup, Moment, Shape, TimeDistribution, Title, as_hours
 from monitor.verbs.verb import Query
-from monitor.web.views.shapes import DowntimeTotals, totals_of
+from monitor.web.views.shapes import Day, DowntimeTotals, Instant, totals_of
 from monitor.web.views.time_lanes import DrawnTime, draw_days
 from store import ReadTransaction
 
@@ -45,6 +46,9 @@ _DEFAULT_DAYS: Final = 28
 CALENDAR_TABLES: Final = 20
 GROUPS: Final = 20
 LISTED: Final = 20
+_DOTS: Final = 30
+"""Incidents that are drawn by how long they took, of each kind of time."""
+_QUARTILES: Final = (0.25, 0.5, 0.75)
 _MINUTE_US: Final = 60_000_000
 _US: Final = timedelta(microseconds=1)
 _OFTEN_MIN: Final = 60
@@ -81,9 +85,9 @@ class DowntimeQuery(Query):
     are faster.
     """
 
-    start: date | None = None
-    end: date | None = None
-    as_of: datetime | None = None
+    start: Day | None = None
+    end: Day | None = None
+    as_of: Instant | None = None
     by: SplitBy = SplitBy.OWNER
     order: GroupOrder = GroupOrder.DOWNTIME
     noticed_within: Annotated[int, Ge(1), Le(100_000)] | None = None
@@ -133,6 +137,36 @@ class Saving(Shape):
     saved: Amount
 
 
+class TakenTime(Shape):
+    """How long an incident took."""
+
+    incident: int
+    hours: float
+
+
+class TakenTimes(Shape):
+    """Incidents by how long they took: the quartiles of all `n`, and of many some, the ends too."""
+
+    p25: float
+    median: float
+    p75: float
+    n: int
+    drawn: tuple[TakenTime, ...]
+
+    @classmethod
+    def of(cls, times: Mapping[int, int]) -> Self | None:
+        """Return the times of incidents by their numbers, in microseconds; None without any."""
+        if not times:
+            return None
+        ordered = sorted(times.items(), key=lambda item: (item[1], item[0]))
+        places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _DOTS)).astype(np.int64))
+        p25, median, p75 = (as_hours(round(value)) for value in np.quantile([time for _, time in ordered], _QUARTILES))
+        drawn = tuple(
+            TakenTime(incident=ordered[place][0], hours=as_hours(ordered[place][1])) for place in places.tolist()
+        )
+        return cls(p25=p25, median=median, p75=p75, n=len(ordered), drawn=drawn)
+
+
 class DowntimePage(Shape):
     """`tablewatch.downtime-page/1`: the largest 20 tables and groups; `more_groups` counts the others with downtime."""
 
@@ -143,6 +177,7 @@ class DowntimePage(Shape):
     ttd: TimeDistribution | None
     tta: TimeDistribution | None
     ttr: TimeDistribution | None
+    taken: tuple[TakenTimes | None, TakenTimes | None, TakenTimes | None]
     lever: str
     days: tuple[date, ...]
     calendar: DrawnTime
@@ -177,6 +212,11 @@ class _Survey:
         rules, pricing = self.project.config.incidents, self.project.pricing if self.project.priced else None
         maintenance = self.project.maintenance(self.spans.names)
         return PatternSurvey(self.spans, self.as_of_us, rules, maintenance, pricing).of(self.window)
+
+    def taken(self) -> tuple[TakenTimes | None, TakenTimes | None, TakenTimes | None]:
+        maintenance = self.project.maintenance(self.spans.names)
+        ttd, tta, ttr = response_times(self.spans, self.window, as_of_us=self.as_of_us, maintenance=maintenance)
+        return TakenTimes.of(ttd), TakenTimes.of(tta), TakenTimes.of(ttr)
 
     def measured(self, spans: Spans) -> Downtime:
         maintenance = self.project.maintenance(spans.names)
@@ -255,6 +295,7 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         ttd=TimeDistribution.of(whole.ttd),
         tta=TimeDistribution.of(whole.tta),
         ttr=TimeDistribution.of(whole.ttr),
+        taken=survey.taken(),
         lever=lever(whole).value,
         days=tuple(dates),
         calendar=draw_days(project, tx, spans_then, (dates, edges), as_of, Lanes(CALENDAR_TABLES)),

@@ -19,7 +19,10 @@ from store import IncidentFilter, IncidentPlace, IncidentSlice, ReadTransaction
 
 
 class IncidentQuery(Query):
-    """Which incidents to list: those that meet every filter; of the values of one filter, any."""
+    """Which incidents to list: those that meet every filter; of the values of one filter, any.
+
+    `since` and `until`: an episode began before `until` and did not end before `since`.
+    """
 
     state: Annotated[tuple[State, ...], MaxLen(10)] = ()
     severity: Annotated[tuple[Severity, ...], MaxLen(10)] = ()
@@ -27,6 +30,7 @@ class IncidentQuery(Query):
     owner: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     domain: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     since: Since | None = None
+    until: Since | None = None
     cursor: IncidentCursorText | None = None
     size: Size = 50
 
@@ -96,7 +100,9 @@ def filter_of(config: Config, query: IncidentQuery) -> IncidentFilter | None:
         ]
         if not tables:
             return None
-    return IncidentFilter(states=query.state, severities=query.severity, tables=tuple(tables), since=query.since)
+    return IncidentFilter(
+        states=query.state, severities=query.severity, tables=tuple(tables), since=query.since, until=query.until
+    )
 
 
 def _is_among(name: str | None, names: Sequence[str]) -> bool:

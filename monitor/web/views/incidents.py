@@ -11,7 +11,7 @@ from monitor.config.project import Project
 from monitor.summaries.causes import PossibleCause, causes_of
 from monitor.summaries.incident import IncidentSheet
 from monitor.summaries.shapes import CheckFinding, Moment, Shape
-from monitor.triage.incident_editor import IncidentDetail, read_incident_detail
+from monitor.triage.incident_editor import IncidentDetail, read_incident_detail, still_fails
 from monitor.verbs.incident import IncidentNumber
 from monitor.web.views.alert_log import AlertDecision, decisions_of
 from monitor.web.views.shapes import not_there
@@ -64,13 +64,14 @@ class IncidentPage(IncidentSheet):
     """`tablewatch.incident/1`: an incident with its history, its alerts and what may have caused it.
 
     `results` are those of its check around the detection of its last episode, in order of time. `violations` is there
-    where it was asked for.
+    where it was asked for. `still_fails`: its check does, so that it is resolved only with `force`.
     """
 
     schema_: Literal["tablewatch.incident/1"] = Field("tablewatch.incident/1", alias="schema")
     as_of: Moment
     last_change: int
     check: ConfiguredCheck | None
+    still_fails: bool
     time: DrawnTime
     results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
@@ -113,6 +114,7 @@ def incident_page(
         as_of=now,
         last_change=tx.incidents.last_change(),
         check=_configured_check(project, incident),
+        still_fails=still_fails(project, tx, incident),
         time=draw_incident(project, tx, incident, now),
         results=_check_results(tx, incident),
         alerts=decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),

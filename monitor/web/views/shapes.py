@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Annotated, Final, NamedTuple, Self, TypeAlias
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from incidents import Downtime, from_us, to_us
 from monitor.config.project import Project
@@ -136,10 +136,28 @@ def _checked_name_cursor(text: str) -> str:
     return text
 
 
-IncidentCursorText: TypeAlias = Annotated[str, MaxLen(60), AfterValidator(_checked_incident_cursor)]
-Since: TypeAlias = Annotated[Moment, AfterValidator(_stored)]
+IncidentCursorText: TypeAlias = Annotated[
+    str,
+    MaxLen(60),
+    AfterValidator(_checked_incident_cursor),
+    Field(json_schema_extra={"pattern": "^(newer|older)[.][0-9]{1,16}[.][0-9]{1,18}$"}),
+]
+NameCursorText: TypeAlias = Annotated[
+    str, MaxLen(520), AfterValidator(_checked_name_cursor), Field(json_schema_extra={"pattern": "^(after|before)[.]."})
+]
+
+
+def _iso_only(value: object) -> object:
+    """Check that a time is written as ISO 8601: pydantic takes numbers, also as texts."""
+    if isinstance(value, str) and "-" not in value[1:]:
+        raise ValueError("expected a date or time such as 2026-11-11 or 2026-11-11T10:10:00Z")
+    return value
+
+
+Day: TypeAlias = Annotated[date, BeforeValidator(_iso_only)]
+Instant: TypeAlias = Annotated[datetime, BeforeValidator(_iso_only)]
+Since: TypeAlias = Annotated[Moment, BeforeValidator(_iso_only), AfterValidator(_stored)]
 """A time in a query, with its offset."""
-NameCursorText: TypeAlias = Annotated[str, MaxLen(520), AfterValidator(_checked_name_cursor)]
 
 
 class NameListQuery(Query):

@@ -61,6 +61,18 @@ def draw_days(
     return _draw(project, tx, spans, parts, now, lanes)
 
 
+def draw_window(project: Project, tx: ReadTransaction, window: Window, now: datetime) -> Timeline:
+    """Return the days of a window, of which the first and the last may be parts, with what was detected by a moment."""
+    start, end = from_us(window.start_us), from_us(window.end_us)
+    zone = ZoneInfo(project.config.timezone)
+    days = (end.astimezone(zone).date() - start.astimezone(zone).date()).days
+    dates = [start.astimezone(zone).date() + timedelta(days=number) for number in range(days + 1)]
+    inner = [edge for day in dates[1:] if window.start_us < (edge := to_us(midnight(day, zone.key))) < window.end_us]
+    edges = [window.start_us, *inner, window.end_us]
+    spans = tx.incidents.shared_spans(window.start_us)
+    return draw_days(project, tx, spans, (dates[: len(edges) - 1], edges), now)
+
+
 def draw_incident(project: Project, tx: ReadTransaction, incident: Incident, now: datetime) -> Timeline:
     """Return the time around an incident, also of one that does not count."""
     spans = Spans.of([incident])

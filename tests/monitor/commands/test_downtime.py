@@ -184,6 +184,10 @@ def test_days_are_those_of_the_project(january: Terminal) -> None:
     assert all(before < after for before, after in pairwise(keys))
     assert _by(value, "downtime_h")["2026-01-05"] == 13 + 5 + 3  # A1, A2 to midnight in Tokyo, B
     assert sum(row["downtime_h"] for row in value["by"]) == pytest.approx(value["downtime_h"])
+    drawn = january("downtime", *WINDOW, *AS_OF, "--by", "day").out
+    rows = [match[1] for line in drawn.splitlines() if (match := re.fullmatch(r"\S+ +([.!#?m_-]{32}) *", line))]
+    assert {sign for signs in rows for sign in signs} >= {"!", "-"}
+    assert "! bad, before detection  # bad, after detection  ? unknown  - not monitored" in drawn
 
 
 def test_without_incidents_there_is_nothing_to_divide(terminal: Terminal) -> None:

@@ -1,12 +1,15 @@
 """The geometry of charts."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reporting.charts import HEIGHT, percent, signed_bar, stacked_columns, timeline_lanes
+from monitor.reporting.charts import HEIGHT, percent, signed_bar, stacked_columns, time_rows, timeline_lanes
+from monitor.reporting.timeline import TimelineBand, TimelineLane, TimelineStretch, TimeState
+from monitor.reporting.words import TIME_SIGNS
 from tests.monitor.reporting import sample
 
 PARTS = st.none() | st.tuples(st.integers(0, 10**12), st.integers(0, 10**12))
@@ -97,3 +100,22 @@ def test_after_the_moment_of_knowing_nothing_is_known():
     """A lane ends with what is not known yet, whatever was planned there."""
     lane = sample.timeline().lanes[0]
     assert [state.value for *_, state in lane.states(0.55)] == ["unknown", "good", "unknown", "maintenance", "not-yet"]
+
+
+def test_a_row_of_signs_has_the_states_of_the_picture():
+    """Four signs a day; bad data is seen however short, and what is not known is never a sign of good."""
+    drawn = sample.timeline()
+    for (table, signs), lane in zip(time_rows(drawn), drawn.lanes, strict=True):
+        assert (table, len(signs)) == (lane.table, 4 * len(drawn.parts))
+        lasting = {state for start, end, state in lane.states(drawn.now) if end - start > 1 / len(signs)}
+        assert {TIME_SIGNS[state] for state in lasting} <= set(signs)
+    assert len(set(TIME_SIGNS.values())) == len(TimeState)
+
+
+def test_bad_data_counts_before_what_is_not_known_and_that_before_good():
+    """In a day with all of them."""
+    band = TimelineBand((TimelineStretch(0.1, 0.2, sample.NOW, sample.NOW),), 1)
+    lane = TimelineLane("orders", (), 0, unobserved=band)
+    assert lane.cells((0.0, 0.5, 1.0)) == [TimeState.UNKNOWN, TimeState.GOOD]
+    bad = TimelineBand((TimelineStretch(0.15, 0.16, sample.NOW, sample.NOW),), 1)
+    assert replace(lane, repair=bad).cells((0.0, 0.5, 1.0), 0.5) == [TimeState.REPAIR, TimeState.NOT_YET]

@@ -11,6 +11,7 @@ import pytest
 
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
+from monitor.triage.incident_editor import IncidentEditor
 from store import Scope
 from tests.monitor.shop import build_shop
 from tests.monitor.web.ledger import charge, open_budget
@@ -395,3 +396,19 @@ def test_a_refused_form_has_the_focus_where_it_is_wrong(reader: Reader, site: Si
         assert field.input_value() == "soon"
         assert field.evaluate("field => field === document.activeElement")
         assert "soon" in form.locator(".refused").inner_text()
+
+
+def test_words_of_any_length_fit_a_telephone(reader: Reader, site: Site, axe: str) -> None:
+    """Nothing scrolls sideways, the dots of times are reached by keyboard, and ten cards of a list are compact."""
+    number = site.incident("x" * 300, table="refunds")
+    desk = IncidentEditor(site.project, site.store, actor="mia")
+    desk.assign(number, "W" * 300)
+    desk.comment(number, f"{'W' * 400}\n\n    {'code' * 90}\n\nhttps://example.org/{'x' * 300}")
+    with reader.opened(width=390) as window:
+        for path in (f"/incidents/{number}", "/incidents", "/tables/refunds", "/", "/downtime"):
+            window.page.goto(path)
+            wider = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wider <= 0, path
+            assert window.page.evaluate(f"{axe}\n;{VIOLATIONS}") == [], path
+        window.page.locator(".times svg.point a").first.focus()
+        assert window.page.locator(".times svg.point a:focus .tip").first.is_visible()

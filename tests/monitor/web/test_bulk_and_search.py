@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 
+from monitor.channels.jira import Jira, JiraKind
 from monitor.reporting.render import markdown_html
 from store import WebRole
 from tests.monitor.web.site import Site
@@ -121,8 +122,8 @@ def test_references_are_links_in_plain_text_only() -> None:
     assert "<a" not in markdown_html("https://x.example #1 @mia")
 
 
-def test_the_draft_of_a_post_mortem_is_recorded_as_a_comment(site: Site) -> None:
-    """It stands in a form, and what is sent becomes an event of the incident."""
+def test_a_post_mortem_is_edited_and_recorded_as_an_event_of_its_own_kind(site: Site) -> None:
+    """It begins with the draft, later with what was recorded last."""
     number = site.incident("late | <b>")
     client = site.signed_in(WebRole.RESPONDER)
     page = client.get(f"/incidents/{number}/post-mortem").text
@@ -131,3 +132,21 @@ def test_the_draft_of_a_post_mortem_is_recorded_as_a_comment(site: Site) -> None
     assert "<b>" not in page
     assert site.signed_in(WebRole.VIEWER).get(f"/incidents/{number}/post-mortem").status_code == 403
     assert client.get("/incidents/99/post-mortem").status_code == 404
+    for text in ("## Impact\n\nnone", "## Impact\n\nsome"):
+        sent = {"text": text, "post_mortem": "true"}
+        assert client.post(f"/incidents/{number}/comment", data=sent).status_code == 303
+    assert "some</textarea>" in client.get(f"/incidents/{number}/post-mortem").text
+    kinds = [event["kind"] for event in client.get(f"/api/v1/incidents/{number}").json()["events"]]
+    assert kinds == ["opened", "post-mortem", "post-mortem"]
+
+
+def test_keys_of_tickets_lead_to_the_configured_service() -> None:
+    """Of the project of a Jira channel alone; another key, and a part of a word, stays text."""
+    given = {"url": "https://acme.example/", "email": "a@example.org", "token": "t", "project": "ops"}
+    settings = Jira.model_validate(given)
+    html = markdown_html(
+        "OPS-12, UTF-8 and X-OPS-12, `OPS-3`",
+        is_comment=True,
+        ticket_url=lambda key: JiraKind().ticket_url(settings, key),
+    )
+    assert re.findall(r'href="([^"]+)"', html) == ["https://acme.example/browse/OPS-12"]

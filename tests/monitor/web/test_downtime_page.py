@@ -1,5 +1,6 @@
 """The page of downtime: its figures are those of `incidents`, computed here by hand."""
 
+import re
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -195,3 +196,18 @@ def test_the_form_is_in_the_language_of_the_reader(site: Site) -> None:
     assert '<option value="root-owner" selected>根本原因の担当者</option>' in page
     assert "終了日<input" in page
     assert ">owner<" not in page
+
+
+def test_incidents_are_dots_over_their_quartiles(site: Site, reported: int) -> None:
+    """Each with a link and its length as text; the ends are drawn, of many incidents not all; one scale for all."""
+    others = [site.incident(f"number {number}") for number in range(40)]
+    taken = _page(site)["taken"]
+    ttd, _, ttr = taken
+    assert (ttd["n"], len(ttd["drawn"]), ttr["n"]) == (41, 30, 1)
+    assert (ttd["drawn"][-1]["incident"], ttd["drawn"][-1]["hours"]) == (reported, 4.0)
+    assert (ttr["p25"], ttr["median"], ttr["p75"]) == (4.0, 4.0, 4.0)
+    text = site.signed_in().get("/downtime", headers={"accept-language": "en"}).text
+    assert re.search(rf'<a href="/incidents/{reported}" aria-label="#{reported}: 4\W?h', text)
+    assert "drawn: 30 of 41" in text.replace("Drawn", "drawn")
+    assert text.count('class="quartiles"') == 2
+    assert others

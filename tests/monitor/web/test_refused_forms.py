@@ -1,9 +1,13 @@
 """Forms that are refused come back: filled, with the message at the field, in every page that has a form."""
 
 import re
+import sqlite3
+from contextlib import closing
 
 import pytest
 
+from monitor.config.selector import select
+from monitor.scan.run import run_checks
 from store import WebRole
 from tests.monitor.web.site import Site
 
@@ -47,12 +51,13 @@ def test_a_refused_form_comes_back(site: Site, action: str, sent: dict[str, str]
 def test_choices_and_boxes_are_kept(site: Site) -> None:
     """A chosen option and a ticked box are those that were sent, and a section that hides the form is open."""
     number = site.incident()
-    sent = {"resolution": "false-positive", "resolved": "x", "force": "true"}
+    sent = {"resolution": "false-positive", "resolved": "x"}
     text = site.signed_in().post(f"/incidents/{number}/resolve", data=sent).text
     form = _form(text, f"/incidents/{number}/resolve")
     assert '<option value="false-positive" selected' in form
     assert form.count(" selected") == 1
-    assert re.search(r'name="force" value="true" checked>', form)
+    text = site.signed_in().post(f"/incidents/{number}/merge", data={"into": "x", "force": "true"}).text
+    assert re.search(r'name="force" value="true" checked>', _form(text, f"/incidents/{number}/merge"))
     text = site.signed_in().post(f"/incidents/{number}/snooze", data={"for": "x"}).text
     assert '<details open class="more">' in text
 
@@ -93,4 +98,19 @@ def test_rights_are_asked_before_anything_is_shown(site: Site) -> None:
     headers = {"authorization": f"Bearer {site.token(WebRole.RESPONDER)}"}
     reply = site.client().post(f"/api/v1/incidents/{number}/snooze", json={"for": "x"}, headers=headers)
     assert reply.status_code == 422
-    assert reply.json()["ok"] is False
+    assert reply.json()["status"] == reply.status_code
+
+
+def test_the_box_to_resolve_anyway_stands_only_where_a_check_still_fails(site: Site) -> None:
+    """A refusal shows it with the reason; an incident that a person logged has none."""
+    number = site.incident()
+    client = site.signed_in()
+    assert 'name="force"' not in _form(client.get(f"/incidents/{number}").text, f"/incidents/{number}/resolve")
+    with closing(sqlite3.connect(site.project.loaded.path.parent / "shop.sqlite")) as shop, shop:
+        shop.execute("INSERT INTO orders SELECT id, NULL, amount, loaded_at FROM orders")
+    run_checks(site.project, select(["orders"], site.project.config), store=site.store)
+    failing = next(item["id"] for item in client.get("/api/v1/incidents").json()["incidents"] if item["check_id"])
+    form = _form(client.get(f"/incidents/{failing}").text, f"/incidents/{failing}/resolve")
+    assert 'name="force"' in form
+    refused = client.post(f"/incidents/{failing}/resolve", data={"resolution": "fixed"})
+    assert (refused.status_code, 'id="refused-force"' in refused.text) == (409, True)

@@ -1,6 +1,8 @@
 """The pages of reports: of all tables, or of those of a domain, an owner or a data product."""
 
 import re
+from datetime import timedelta
+from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -55,3 +57,19 @@ def test_an_unknown_scope_is_refused_with_what_was_expected(
     page = site.signed_in(WebRole.VIEWER).get(path, params={"scope": scope})
     assert page.status_code == status
     assert message in page.text
+
+
+def test_figures_lead_to_the_incidents_behind_them(site: Site) -> None:
+    """Of this period and the one before, by table and domain, and of a part; the mailed report has no link."""
+    late = site.incident("orders are late", table="refunds")
+    site.clock.advance(timedelta(hours=2))
+    client = site.signed_in(WebRole.VIEWER)
+    week = f"{site.clock.now():%G-W%V}"
+    for address in (f"/reports/{week}", f"/reports/{week}?scope=product:selling"):
+        page = client.get(address, headers={"accept-language": "en"}).text
+        links = {unescape(link) for link in re.findall(r'href="(/incidents\?since=[^"]+)"', page)}
+        assert links, page
+        for link in links:
+            assert f'href="/incidents/{late}"' in client.get(link).text, link
+        assert ("table=orders&table=refunds" in "".join(links)) is ("scope" in address)
+    assert "domain=sales" in client.get(f"/reports/{week}").text
