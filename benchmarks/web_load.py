@@ -1,4 +1,4 @@
-"""Pages over a large store under load: readers at a fixed rate, or writers side by side; latency, memory, losses."""
+"""Pages over a large store under load: readers at a fixed rate, writers, or both; latency, memory, losses."""
 
 import argparse
 import http.client
@@ -47,9 +47,27 @@ PAGES = (
     "/api/v1/tables/t5",
     "/badge/t3.svg",
 )
+READ: Final = (
+    "/",
+    "/incidents",
+    "/incidents?severity=critical&owner=o3",
+    "/incidents/{middle}",
+    "/tables",
+    "/tables/t3",
+    "/checks",
+    "/checks/t3.rows",
+    "/downtime",
+    "/alerts",
+    "/api/v1/incidents",
+    "/api/v1/incidents/{middle}",
+    "/api/v1/tables/t5",
+)
+"""What readers beside writers ask for, one after the other."""
 _PAST: Final = timedelta(days=7)
 """How long ago the downtime is asked for "as of": events since then are taken back."""
 _THREADS = 64
+_EVERY_S: Final = 5.0
+"""Seconds between two pages of a reader."""
 LIKE_DATASETTE: Final[Mapping[str, str]] = {
     "/incidents": "/store/incident?_sort_desc=detected_us&_size=50",
     "/incidents?severity=critical": "/store/incident?severity=critical&_sort_desc=detected_us&_size=50",
@@ -67,7 +85,11 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=20.0, help="Requests a second.")
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--path", help="Ask for this page alone.")
-    parser.add_argument("--writers", type=int, help="Write instead of read: so many clients, one verb after the other.")
+    parser.add_argument(
+        "--writers", type=int, default=0, help="Write instead of read: so many clients, one verb after the other."
+    )
+    parser.add_argument("--readers", type=int, help="Beside the writers: so many people, each a page every 5 s.")
+    parser.add_argument("--seconds", type=float, default=120.0, help="How long they read.")
     parser.add_argument("--rounds", type=int, default=10, help="Incidents that each writer logs and resolves.")
     parser.add_argument("--datasette", help="Its command: the same rows are read by its pages too, in turn with ours.")
     parser.add_argument("--folder", type=Path, help="A store that is kept there, and made if it is not there.")
@@ -80,11 +102,8 @@ def main() -> None:
             configure(folder, size)
             fill(folder / "store.db", size)
         with served(folder) as (process, host, cookie):
-            if options.writers:
-                print(write(host, cookie, options.writers, options.rounds))
-                return
-            if options.datasette:
-                print(compare(options.datasette, folder / "store.db", host, cookie, options))
+            if answer := _of_clients(options, folder / "store.db", host, cookie):
+                print(answer)
                 return
             past = (END - _PAST).date().isoformat()
             pages = PAGES if options.path is None else (options.path,)
@@ -101,6 +120,14 @@ def main() -> None:
     print(table(("page", "p50 ms", "p95 ms", "p99 ms"), [*rows, ("all", *row(everything))]))
     print(f"\nMemory of the server: {before:.0f} MB before, {after:.0f} MB after")
     print(f"Processor time of the server: {cpu / options.requests * 1e3:.1f} ms for an answer")
+
+
+def _of_clients(options: argparse.Namespace, store: Path, host: str, cookie: str) -> str | None:
+    if options.readers:
+        return side_by_side(host, cookie, options)
+    if options.writers:
+        return write(host, cookie, options.writers, options.rounds)
+    return compare(options.datasette, store, host, cookie, options) if options.datasette else None
 
 
 @contextmanager
@@ -134,6 +161,56 @@ def load(host: str, paths: Sequence[str], cookie: str, rate: float) -> Mapping[s
         for path, taken in pool.map(ask_when_due, range(len(paths)), paths):
             seconds[path].append(taken)
     return seconds
+
+
+def side_by_side(host: str, cookie: str, options: argparse.Namespace) -> str:
+    """Return the latency of pages and of the API for readers, each with a page every 5 s, beside writers.
+
+    A reader waits for its page before it asks for the next one; writers send one verb after the other.
+    """
+    paths = [path.replace("{middle}", str(options.incidents // 2)) for path in READ]
+    for path in paths:
+        ask(host, path, cookie)
+    before, end = os.getloadavg()[0], time.perf_counter() + options.seconds
+    with ThreadPoolExecutor(options.readers + options.writers) as clients:
+        reading = [
+            clients.submit(_read_pages, host, cookie, paths[number % len(paths) :] + paths, end)
+            for number in range(options.readers)
+        ]
+        writing = [
+            clients.submit(_write_rounds, host, cookie, number, options.rounds) for number in range(options.writers)
+        ]
+        steps = [step for done in writing for step in done.result().steps]
+        asked = [item for done in reading for item in done.result()]
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for path, taken in asked:
+        seconds["API, reads" if path.startswith("/api/") else "pages"].append(taken)
+        seconds[path].append(taken)
+    seconds["API, writes"] = [step.seconds for step in steps]
+    kinds = [(kind, len(seconds[kind]), *row(seconds[kind])) for kind in ("pages", "API, reads", "API, writes")]
+    each = [(path, len(seconds[path]), *row(seconds[path])) for path in paths if len(seconds[path]) > 1]
+    refused = sum(step.status >= HTTPStatus.BAD_REQUEST for step in steps)
+    held = f"{options.incidents:,} incidents, {options.measurements:,} measurements, {options.tables:,} tables"
+    machine = f"load {before:.0f} before and {os.getloadavg()[0]:.0f} after on {os.cpu_count()} processors"
+    return (
+        f"**Pages and API: {held}, SQLite; {options.readers} readers, {options.writers} writers; {machine}.**\n\n"
+        + table(("request", "n", "p50 ms", "p95 ms", "p99 ms"), [*kinds, *each])
+        + f"\n\n{refused} writes refused."
+    )
+
+
+def _read_pages(host: str, cookie: str, paths: Sequence[str], end: float) -> list[tuple[str, float]]:
+    """Ask for a page every 5 s, the next one at once where a page took longer; return the seconds of each."""
+    done: list[tuple[str, float]] = []
+    for path in cycle(paths):
+        begin = time.perf_counter()
+        if begin >= end:
+            return done
+        ask(host, path, cookie)
+        taken = time.perf_counter() - begin
+        done.append((path, taken))
+        time.sleep(max(min(_EVERY_S - taken, end - time.perf_counter()), 0))
+    return done
 
 
 def compare(command: str, store: Path, host: str, cookie: str, options: argparse.Namespace) -> str:
