@@ -262,9 +262,9 @@ def flag(*, added: bool = False) -> Any:
     return Field(default=None, sa_column=Column(Flag(), nullable=False, server_default=default))
 
 
-def blob(*, key: bool = False) -> Any:
+def blob(*, key: bool = False, optional: bool = False) -> Any:
     """Hold bytes."""
-    return Field(default=None, sa_column=Column(Blob(), nullable=False, primary_key=key))
+    return Field(default=None, sa_column=Column(Blob(), nullable=optional, primary_key=key))
 
 
 def json(*, optional: bool = False) -> Any:
@@ -328,6 +328,7 @@ class Mapped(Generic[V]):
 
 _HOMES_OF_ROWS: Final = (
     "_accounts",
+    "_answered_requests",
     "_class_rows",
     "_ledger_repository",
     "_logged_events",

@@ -33,6 +33,7 @@ from sqlalchemy import (
 )
 
 from store._accounts import LoginLinkRow, WebSessionRow
+from store._answered_requests import REQUEST_LIFE, AnsweredRequestRow
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._logged_events import LoggedEventRow
 from store._measurements import accepted, measured_checks, newest, of_checks
@@ -132,6 +133,7 @@ _DAEMON: Final = DaemonRow.__table__
 _CONFIG: Final = DaemonConfigRow.__table__
 _SESSION: Final = WebSessionRow.__table__
 _LINK: Final = LoginLinkRow.__table__
+_REQUEST: Final = AnsweredRequestRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,7 @@ class Pruned:
     daemons: int = 0
     sessions: int = 0
     login_links: int = 0
+    answered_requests: int = 0
 
     @property
     def text(self) -> str:
@@ -203,6 +206,7 @@ def prune(connection: Connection, *, measured_before: datetime, incidents_before
         daemons=_prune_daemons(connection, now - SILENT),
         sessions=_prune_batch(connection, _SESSION, _SESSION.c.expires_at <= now),
         login_links=_prune_batch(connection, _LINK, _LINK.c.expires_at <= now),
+        answered_requests=_prune_batch(connection, _REQUEST, _REQUEST.c.begun_at <= now - REQUEST_LIFE),
     )
 
 

@@ -26,6 +26,7 @@ from store._values import Counts
 
 if TYPE_CHECKING:
     from store._accounts import AccountReader, AccountWriter
+    from store._answered_requests import AnsweredRequestReader, AnsweredRequestWriter
     from store._class_repository import ClassCountReader, ClassCountWriter
     from store._costs import CostReader
     from store._daemons import DaemonReader, DaemonWriter
@@ -115,6 +116,9 @@ class ReadTransaction(Repository):
     accounts: AccountReader = _repository("_accounts.AccountReader")
     """Accounts of the web application."""
 
+    answered_requests: AnsweredRequestReader = _repository("_answered_requests.AnsweredRequestReader")
+    """Requests of programs with a key, and their answers."""
+
     def project(self) -> str | None:
         """Return the name of the project whose store this is, None before it was said."""
         name: str | None = self._connection.scalar(select(_PROJECT.c.name))
@@ -157,6 +161,7 @@ class WriteTransaction(ReadTransaction):
     release_events: ReleaseEventWriter = _repository("_releases.ReleaseEventWriter")
     ledger: LedgerWriter = _repository("_ledger_repository.LedgerWriter")
     accounts: AccountWriter = _repository("_accounts.AccountWriter")
+    answered_requests: AnsweredRequestWriter = _repository("_answered_requests.AnsweredRequestWriter")
 
     def name_project(self, name: str) -> None:
         """Report whose store this is, in place of what was said before."""

@@ -115,7 +115,10 @@ NEEDS: Final = {
     "reference_data": Need(
         lambda: reference_folder().is_dir(), "the reference data (beside the repository, or TABLEWATCH_REFERENCE_DATA)"
     ),
-    **{name: _peer(name) for name in ("airflow", "dagster", "datacontract", "dbt", "fakesnow", "prefect")},
+    **{
+        name: _peer(name)
+        for name in ("airflow", "dagster", "datacontract", "dbt", "fakesnow", "openapi_client", "prefect")
+    },
 }
 _FIXTURES: Final = {"postgres_url": "postgres", "mysql_url": "mysql", "spark_session": "spark"}
 """Fixtures that need what another name has; a fixture named as a need needs that."""

@@ -67,9 +67,21 @@ Line: TypeAlias = Annotated[str, MaxLen(500), AfterValidator(_one_line), _NOT_EM
 Text: TypeAlias = Annotated[str, MaxLen(10_000), AfterValidator(_one_line), _NOT_EMPTY]
 Lines: TypeAlias = Annotated[str, MaxLen(10_000), AfterValidator(_lines), _NOT_EMPTY]
 """A text of several lines, which pages read as Markdown."""
-Time: TypeAlias = Annotated[str, MaxLen(60), Typed(metavar="TIME")]
+_LENGTH: Final = "([0-9]{1,5}w)?([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,8}m)?([0-9]{1,9}s)?"
+_ISO: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,6})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+Time: TypeAlias = Annotated[
+    str,
+    MaxLen(60),
+    Typed(metavar="TIME"),
+    Field(json_schema_extra={"pattern": f"^({_ISO}|now|[0-9]{{1,5}}[wdhms] ago)$", "examples": ["2026-11-11T10:10Z"]}),
+]
 """ISO 8601, a local time of the project, or '2h ago'."""
-Length: TypeAlias = Annotated[str, MaxLen(20), Typed(metavar="LENGTH")]
+Length: TypeAlias = Annotated[
+    str,
+    MaxLen(20),
+    Typed(metavar="LENGTH"),
+    Field(json_schema_extra={"pattern": f"^{_LENGTH}$", "minLength": 2, "examples": ["2h"]}),
+]
 """Such as 2h or 1d."""
 
 

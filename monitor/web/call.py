@@ -40,7 +40,7 @@ class Call:
     """One request. `query` holds the values of the path and of the query string, `body` the form or the JSON.
 
     `client` is its address, None behind a proxy that does not name it. `cookie` is that of a session, `attempt` that of
-    a browser which was sent to the identity provider.
+    a browser which was sent to the identity provider. `if_match`: the versions of an incident that the caller accepts.
     """
 
     application: Application
@@ -53,6 +53,7 @@ class Call:
     attempt: str | None = None
     language: str = "en"
     last_event_id: str | None = None
+    if_match: frozenset[int] | None = None
 
     @property
     def project(self) -> Project:
@@ -147,5 +148,5 @@ class WebRoute:
 
 
 def is_api_path(path: str) -> bool:
-    """Check whether a path is that of the API, or leads there from a page."""
-    return path.startswith("/api/") or path.endswith(".json")
+    """Check whether a path is that of the API."""
+    return path.startswith("/api/")

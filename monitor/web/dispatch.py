@@ -15,16 +15,20 @@ from monitor.config.web_model import attempt_cookie_name, cookie_name
 from monitor.summaries.monitoring import show_monitoring
 from monitor.terminal.problem import Problem, Stop
 from monitor.terminal.redaction import json_text
+from monitor.verbs.incident import IncidentNumber
 from monitor.verbs.verb import Access
 from monitor.web.access import Principal, is_allowed
 from monitor.web.call import Application, Call, SharedView, WebRoute, is_api_path
 from monitor.web.credentials import UNSAFE, check_same_site, client_of, identify
+from monitor.web.idempotency import answer_once, key_of
 from monitor.web.pages import Pages
-from monitor.web.problems import WebError, of_stop, of_validation
+from monitor.web.private_answers import QuestionBody
+from monitor.web.problems import PROBLEM_TYPE, WebError, of_stop, of_validation
 from monitor.web.rate_limit import RequestCost
 from monitor.web.refused_forms import RefusedForm
+from monitor.web.representation import compressed, etag_of, is_known, versions_seen
 from monitor.web.sign_in import sign_in_address
-from store import WebRole
+from store import SignInMethod, WebRole
 
 _MOST_FIELDS = 100
 _REFILLED = (400, 401, 404, 409, 422, 429)
@@ -54,7 +58,8 @@ def endpoint(route: WebRoute, application: Application, pages: Pages) -> Callabl
         if isinstance(route.handle, SharedView):
             call = _call(route, application, pages, request, principal)
             model = await route.handle.model(call, load)
-            return await gates[RequestCost.PAGE].run(partial(_reply, route, call, pages, request, model), None)
+            show = partial(_shown, route, call, pages, request, model)
+            return await gates[RequestCost.PAGE].run(show, None)
         answer = partial(_answer, route, application, pages, request, principal, raw)
         if load is RequestCost.NONE:
             return answer()
@@ -120,7 +125,15 @@ def _answer(
 ) -> Response:
     call = _call(route, application, pages, request, principal)
     try:
-        return _reply(route, call, pages, request, route.handle(_with_body(route, call, request, raw)))
+        filled = _with_body(route, call, request, raw)
+        key = key_of(request) if route.is_api and route.method in UNSAFE else None
+        if key is not None and isinstance(filled.body, QuestionBody):  # whose answers the ledger keeps
+            filled.body.request_id = filled.body.request_id or key
+            key = None
+        answer = partial(_carry_out, route, filled, pages, request)
+        return _finished(
+            route, request, answer() if key is None else answer_once(filled, request, raw, key=key, answer=answer)
+        )
     except (WebError, Stop) as error:
         refused = of_stop(error) if isinstance(error, Stop) else error
         if route.refill is None or refused.status not in _REFILLED:
@@ -133,8 +146,11 @@ def _answer(
             raise refused from None
     form = RefusedForm(_action_of(request), sent, refused.problems)
     text = form.shown_on(_page(pages, template, call, request, page))
-    response = _html(text, call.language, refused.status, refused.headers)
-    return _padded(response) if route.access is Access.ASK else response
+    return _finished(route, request, _html(text, call.language, refused.status, refused.headers))
+
+
+def _carry_out(route: WebRoute, call: Call, pages: Pages, request: Request) -> Response:
+    return _reply(route, call, pages, request, route.handle(call))
 
 
 def _page(pages: Pages, template: str, call: Call, request: Request, page: BaseModel) -> str:
@@ -170,7 +186,10 @@ def _call(
     web = application.project.config.web
     try:
         query = route.query.model_validate(
-            {**_values(route.query, request.query_params.multi_items()), **request.path_params}
+            {
+                **_values(route.query, request.query_params.multi_items(), keep_empty=route.is_api),
+                **request.path_params,
+            }
         )
     except ValidationError as error:
         raise of_validation(error) from None
@@ -185,6 +204,7 @@ def _call(
         attempt=request.cookies.get(attempt_cookie_name(web)),
         language=pages.language(request.headers.get("accept-language", "")),
         last_event_id=request.headers.get("last-event-id"),
+        if_match=versions_seen(request, has_version=route.query is IncidentNumber),
     )
 
 
@@ -197,7 +217,10 @@ def _with_body(route: WebRoute, call: Call, request: Request, raw: bytes) -> Cal
     if route.body is None:
         return call
     try:
-        return replace(call, body=route.body.model_validate(_body(route, request, raw)))
+        sent = _body(route, request, raw)
+        if route.is_api:  # strictly: 0 is no false, and "3" no 3
+            return replace(call, body=route.body.model_validate_json(raw or b"{}", strict=True))
+        return replace(call, body=route.body.model_validate(sent))
     except ValidationError as error:
         raise of_validation(error) from None
 
@@ -206,12 +229,29 @@ def _reply(route: WebRoute, call: Call, pages: Pages, request: Request, reply: B
     """Return the response of a reply: as it is, as JSON, or as a page."""
     if isinstance(reply, Response):
         return reply
-    if route.template is None:
-        response = as_json(call.application, reply.model_dump(mode="json", by_alias=True), route.status)
-    else:
+    if route.template is not None:
         text = _page(pages, route.template, call, request, reply)
-        response = _html(text, call.language, route.status)
-    return _padded(response) if route.access is Access.ASK else response
+        return _html(text, call.language, route.status)
+    value = reply.model_dump(mode="json", by_alias=True)
+    response = as_json(call.application, value, route.status)
+    if route.method in UNSAFE:
+        return response
+    etag = etag_of(bytes(response.body).decode(), value)
+    is_program = call.principal is not None and call.principal.method is SignInMethod.API
+    headers = {"etag": etag, "cache-control": "private, no-cache" if is_program else "no-store"}
+    if is_known(request, etag):
+        return Response(status_code=304, headers={**headers, "vary": "Accept-Encoding"})
+    response.headers.update(headers)
+    return response
+
+
+def _shown(route: WebRoute, call: Call, pages: Pages, request: Request, model: BaseModel) -> Response:
+    return _finished(route, request, _reply(route, call, pages, request, model))
+
+
+def _finished(route: WebRoute, request: Request, response: Response) -> Response:
+    """Return a response as it is sent: compressed, or filled up where its size would tell something."""
+    return _padded(response) if route.access is Access.ASK else compressed(request, response)
 
 
 def _padded(response: Response) -> Response:
@@ -239,15 +279,15 @@ def _body(route: WebRoute, request: Request, raw: bytes) -> Any:
         raise WebError(400, Problem("request.invalid", f"the body is no {expected}")) from None
 
 
-def _values(model: type[BaseModel], items: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
-    """Return the fields of a form or query string; empty ones are left out, and fields of many values are lists."""
+def _values(model: type[BaseModel], items: Iterable[tuple[str, str]], *, keep_empty: bool = False) -> Mapping[str, Any]:
+    """Return the fields of a form or query string; fields of many values are lists, and forms send empty ones."""
     many = {field.alias or name for name, field in model.model_fields.items() if _takes_many(field.annotation)}
     values: dict[str, Any] = {}
     for name, value in items:
-        if value and (name in many or name in values):
+        if (value or keep_empty) and (name in many or name in values):
             earlier = values.get(name, [])
             values[name] = [*(earlier if isinstance(earlier, list) else [earlier]), value]
-        elif value:
+        elif value or keep_empty:
             values[name] = value
     return values
 
@@ -257,11 +297,15 @@ def _takes_many(annotation: Any) -> bool:
 
 
 def as_json(
-    application: Application, value: Any, status: int = 200, headers: Mapping[str, str] | None = None
+    application: Application,
+    value: Any,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    media_type: str = "application/json",
 ) -> Response:
     """Return a JSON answer, with secrets masked."""
     text = json_text(application.project.loaded.redactor.value(value), indent=None)
-    return Response(text, status, headers, media_type="application/json")
+    return Response(text, status, headers, media_type=media_type)
 
 
 def _html(text: str, language: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
@@ -275,9 +319,10 @@ def _identified(request: Request) -> Principal | None:
 
 
 def refusal(application: Application, pages: Pages, request: Request, error: WebError) -> Response:
-    """Return the answer of an error: JSON to the API, a plain page to people."""
+    """Return the answer of an error: a problem of RFC 9457 to programs, a plain page to people."""
     if is_api_path(request.scope["path"]):
-        return as_json(application, error.as_json(), error.status, error.headers)
+        value = error.reply().model_dump(exclude_none=True)
+        return as_json(application, value, error.status, error.headers, PROBLEM_TYPE)
     language = pages.language(request.headers.get("accept-language", ""))
     path, now = request.scope["path"], application.project.clock.now()
     text = pages.refused(

@@ -90,7 +90,7 @@ class Assistant:
                 [Problem("request.invalid", describe_error(item, whole="the arguments")) for item in error.errors()]
             ), True
         except WebError as error:
-            return error.as_json(), True
+            return {**envelope(error.problems), **error.more}, True
         except Stop as error:
             return envelope(error.problems), True
         except StoreError as error:

@@ -9,9 +9,11 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from monitor.summaries.shapes import Shape
 from monitor.terminal.version import version
+from monitor.verbs.incident import IncidentNumber
 from monitor.web.access import ALLOWED
 from monitor.web.call import WebRoute
-from monitor.web.problems import ErrorReply
+from monitor.web.idempotency import HEADER, KEY, LONGEST
+from monitor.web.problems import PROBLEM_TYPE, STATUSES, ErrorReply
 
 _PLACE: Final = "#/components/schemas/{model}"
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -21,6 +23,7 @@ _REFUSALS: Final = {
     403: "the role does not allow it",
     404: "there is no such thing",
     409: "not possible now; `available` names what is",
+    412: "the incident is at another version than If-Match names",
     413: "the body is too large",
     415: "the body is of another type",
     422: "the values are not valid",
@@ -29,8 +32,15 @@ _REFUSALS: Final = {
 }
 
 
-def document(routes: Sequence[WebRoute]) -> dict[str, Any]:
-    """Return the document of the routes that programs call."""
+_HEADERS: Final[Mapping[str, Any]] = {
+    "ETag": {"description": "What If-None-Match takes", "schema": {"type": "string"}},
+    "Location": {"description": "The address of what was made", "schema": {"type": "string"}},
+    "Retry-After": {"description": "Seconds until it may be asked for again", "schema": {"type": "integer"}},
+}
+
+
+def document(routes: Sequence[WebRoute], *, server: str, session: str) -> dict[str, Any]:
+    """Return the document of the routes that programs call, at the address of a server; `session` is its cookie."""
     schemas, definitions = _schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -38,13 +48,23 @@ def document(routes: Sequence[WebRoute]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tablewatch", "version": version()},
+        "servers": [{"url": server.rstrip("/") or "/"}],
+        "tags": [{"name": name} for name in dict.fromkeys(map(_tag, routes))],
         "paths": paths,
         "components": {
             "schemas": definitions["$defs"],
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "session": {"type": "apiKey", "in": "cookie", "name": session},
+            },
         },
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"session": []}],
     }
+
+
+def _tag(route: WebRoute) -> str:
+    """Return what an address is about: its first word."""
+    return route.path.split("/")[3]
 
 
 _Schemas: TypeAlias = Mapping[Any, Any]
@@ -62,20 +82,36 @@ def _schemas(routes: Sequence[WebRoute]) -> tuple[_Schemas, dict[str, Any]]:
 
 
 def _operation(route: WebRoute, schemas: _Schemas) -> dict[str, Any]:
-    error = _content(schemas[ErrorReply, "serialization"])
-    statuses = [status for status in _REFUSALS if route.body is not None or status not in {409, 413, 415}]
+    error = _content(schemas[ErrorReply, "serialization"], PROBLEM_TYPE)
+    is_write = route.body is not None
+    statuses = [status for status in _REFUSALS if is_write or status not in {409, 412, 413, 415}]
     operation: dict[str, Any] = {
-        "operationId": _PARAMETER.sub(r"\1", f"{route.method.lower()}{route.path}").replace("/", "_").replace(".", "_"),
+        "operationId": f"{route.method.lower()}_{_words(route.path)}",
+        "tags": [_tag(route)],
         "summary": route.summary,
         "description": f"For roles: {', '.join(role for role in ALLOWED if route.access in ALLOWED[role])}.",
-        "parameters": _parameters(route),
-        "responses": {str(status): {"description": _REFUSALS[status], "content": error} for status in statuses},
+        "parameters": [*_parameters(route), *_conditions(route)],
+        "responses": {
+            str(status): {
+                "description": _REFUSALS[status],
+                "content": error,
+                **({"headers": _some("Retry-After")} if status in {429, 503} else {}),
+            }
+            for status in statuses
+        },
     }
     if route.reply is not None:
         reply = _content(schemas[route.reply, "serialization"], route.media_type)
         operation["responses"] |= {
-            str(status): {"description": route.summary, "content": reply} for status in {200, route.status}
+            str(status): {
+                "description": route.summary,
+                "content": reply,
+                **({} if is_write or _is_stream(route) else {"headers": _some("ETag")}),
+            }
+            for status in {200, route.status}
         }
+        if not is_write and not _is_stream(route):
+            operation["responses"]["304"] = {"description": "It is as If-None-Match names it", "headers": _some("ETag")}
     if route.body is not None:
         is_required = any(field.is_required() for field in route.body.model_fields.values())
         operation["requestBody"] = {
@@ -83,6 +119,39 @@ def _operation(route: WebRoute, schemas: _Schemas) -> dict[str, Any]:
             "content": _content(schemas[route.body, "validation"]),
         }
     return operation
+
+
+def _words(path: str) -> str:
+    """Return what follows `/api/v1/` as one word."""
+    return re.sub("[^a-z]+", "_", _PARAMETER.sub(r"\1", path.removeprefix("/api/v1/"))).strip("_")
+
+
+def _some(name: str) -> dict[str, Any]:
+    return {name: _HEADERS[name]}
+
+
+def _is_stream(route: WebRoute) -> bool:
+    return route.media_type == "text/event-stream"
+
+
+def _conditions(route: WebRoute) -> Iterator[dict[str, Any]]:
+    """Yield the headers on which an answer depends."""
+    if route.body is None:
+        named = () if _is_stream(route) else (("If-None-Match", "An ETag that is known: 304 if it still holds."),)
+    elif route.query is IncidentNumber:
+        named = (("If-Match", "The ETag of the incident that was read: 412 if it was changed since."),)
+    else:
+        named = ()
+    for name, text in named:
+        yield {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
+    if route.body is not None:
+        yield {
+            "name": HEADER,
+            "in": "header",
+            "required": False,
+            "description": "Under the same key, a request is carried out once, and answered again for a day.",
+            "schema": {"type": "string", "pattern": f"^{KEY}$", "maxLength": LONGEST},
+        }
 
 
 def _parameters(route: WebRoute) -> list[dict[str, Any]]:
@@ -139,15 +208,24 @@ class ApiOperation(Shape):
     fields: tuple[ApiField, ...]
 
 
+class ApiProblem(Shape):
+    """A problem by its code, which the `type` of a refusal names, and its status."""
+
+    code: str
+    status: int
+
+
 class ApiPage(Shape):
-    """The operations of the API, in the order of the document."""
+    """The operations of the API, in the order of the document, and the problems that have a status of their own."""
 
     operations: tuple[ApiOperation, ...]
+    problems: tuple[ApiProblem, ...]
 
 
 def api_page(document: Mapping[str, Any]) -> ApiPage:
-    """Return the page of an OpenAPI document; the JSON twins of pages at other addresses are left out."""
+    """Return the page of an OpenAPI document."""
     return ApiPage(
+        problems=tuple(ApiProblem(code=code, status=status) for code, status in STATUSES.items()),
         operations=tuple(
             ApiOperation(
                 method=method.upper(),
@@ -157,9 +235,8 @@ def api_page(document: Mapping[str, Any]) -> ApiPage:
                 fields=tuple(_api_fields(operation, document["components"]["schemas"])),
             )
             for path, methods in document["paths"].items()
-            if path.startswith("/api/")
             for method, operation in methods.items()
-        )
+        ),
     )
 
 

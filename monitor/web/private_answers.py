@@ -58,7 +58,7 @@ class QuestionBody(BaseModel):
         items = [value] if isinstance(value, str) else value
         if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
             return items
-        return [part.strip() for item in items for part in item.split(",") if part.strip()]
+        return tuple(part.strip() for item in items for part in item.split(",") if part.strip())
 
     @property
     def question(self) -> Statistic:

@@ -1,14 +1,18 @@
-"""Error replies: an HTTP status and the problems, in the one error shape of the product."""
+"""Error replies: an HTTP status and the problems; to programs as `application/problem+json` (RFC 9457)."""
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
 from checks.parameters.errors import describe_error
-from monitor.terminal.problem import ExitCode, Problem, Stop, envelope
+from monitor.terminal.problem import ExitCode, Problem, Stop, sum_up
 
-_STATUSES: Final[Mapping[str, int]] = {
+PROBLEM_TYPE: Final = "application/problem+json"
+RETRY_S: Final = 2
+"""Seconds after which a client that was refused for want of a place, or of the store, is told to ask again."""
+STATUSES: Final[Mapping[str, int]] = {
     "incident.not_found": 404,
     "silence.not_found": 404,
     "event.not_found": 404,
@@ -42,35 +46,46 @@ class WebError(Exception):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, problems)
-        self.headers: Mapping[str, str] = headers or {}
+        retry = {"retry-after": str(RETRY_S)} if status in {429, 503} else {}
+        self.headers: Mapping[str, str] = {**retry, **(headers or {})}
         self.status = status
         self.problems: Sequence[Problem] = problems
         self.more: Mapping[str, Any] = more or {}
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the published shape of an error."""
-        return {**envelope(self.problems), **self.more}
+    def reply(self) -> "ErrorReply":
+        """Return what programs are answered."""
+        return ErrorReply(
+            type=f"/api#{self.problems[0].code}",
+            title=HTTPStatus(self.status).phrase,
+            status=self.status,
+            detail=sum_up(self.problems),
+            errors=[ErrorItem.model_validate(problem, from_attributes=True) for problem in self.problems],
+            **self.more,
+        )
 
 
 class ErrorItem(BaseModel):
-    """One problem."""
+    """One problem; `field` is that of the request it is about."""
 
     code: str
     message: str
-    file: str | None
-    line: int | None
-    column: int | None
-    hint: str | None
+    field: str | None = None
+    hint: str | None = None
 
 
 class ErrorReply(BaseModel):
-    """The problems of a request. A refused verb also has the verbs that are available now."""
+    """A problem as RFC 9457 has it. `type` names the first of `errors`, and where `/api` lists them.
 
-    ok: bool
-    error: str
+    A refused verb of an incident also has what the incident is now.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
     errors: list[ErrorItem]
     incident: int | None = None
-    status: str | None = None
+    state: str | None = None
     version: int | None = None
     available: list[str] | None = None
 
@@ -78,7 +93,7 @@ class ErrorReply(BaseModel):
 def of_stop(stop: Stop) -> WebError:
     """Return the error reply for a `Stop`."""
     codes = [problem.code for problem in stop.problems]
-    status = next((_STATUSES[code] for code in codes if code in _STATUSES), None)
+    status = next((STATUSES[code] for code in codes if code in STATUSES), None)
     if status is None:
         status = 503 if stop.code is ExitCode.NOT_EVALUATED else 422
     return WebError(status, *stop.problems)

@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -16,8 +16,6 @@ from anyio.to_thread import run_sync
 from monitor.terminal.problem import Problem
 from monitor.web.problems import WebError
 
-RETRY_S: Final = 2
-"""Seconds of Retry-After for a client that was refused because all places were taken."""
 _Result = TypeVar("_Result")
 
 
@@ -85,9 +83,9 @@ class Gate:
         """
         client = client or ""
         if client and self._taken[client] >= self._each:
-            raise _refusal(429, f"you have {self._each} {self._kind} at once, which is the limit; try again later")
+            raise _busy(429, f"you have {self._each} {self._kind} at once, which is the limit; try again later")
         if self._taken.total() >= self._places:
-            raise _refusal(503, f"there are {self._places} {self._kind} at once; try again later")
+            raise _busy(503, f"there are {self._places} {self._kind} at once; try again later")
         self._taken[client] += 1
         try:
             yield
@@ -136,5 +134,5 @@ def make_gates(connections: int) -> Mapping[RequestCost, Gate]:
     }
 
 
-def _refusal(status: int, message: str) -> WebError:
-    return WebError(status, Problem("request.busy", message), headers={"retry-after": str(RETRY_S)})
+def _busy(status: int, message: str) -> WebError:
+    return WebError(status, Problem("request.busy", message))

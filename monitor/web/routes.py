@@ -1,6 +1,6 @@
 """All routes of the application: one table, from which access, documentation and tests are derived.
 
-A page is read at its path; its model is JSON below `/api/v1`, where the same path with `.json` leads.
+A page is read at its path; its model is JSON below `/api/v1`, where the same path with `.json` redirects.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from monitor.answers.ask import Answer, AnswerPlan
+from monitor.config.web_model import cookie_name
 from monitor.integrations.results import ExternalRun
 from monitor.verbs.release import ReleaseName
 from monitor.verbs.verb import Access, Nothing
@@ -91,7 +92,9 @@ def routes() -> Sequence[WebRoute]:
             "GET", "/badge/{table:path}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
         ),
         WebRoute("GET", f"{API}/openapi.json", Access.READ, _describe, "This document"),
-        WebRoute("GET", "/api", Access.READ, lambda _: api_page(_document()), "The API, for people", template="api"),
+        WebRoute(
+            "GET", "/api", Access.READ, lambda call: api_page(_document(call)), "The API, for people", template="api"
+        ),
         WebRoute(
             "GET",
             f"{API}/events",
@@ -342,10 +345,16 @@ def _signing_in() -> Iterator[WebRoute]:
     yield WebRoute("POST", "/sign-out", Access.PUBLIC, sign_in.sign_out, "Sign out", body=Nothing)
 
 
+def _document(call: Call) -> Mapping[str, Any]:
+    web = call.project.config.web
+    return _document_of(web.public_url or "/", cookie_name(web))
+
+
 @cache
-def _document() -> Mapping[str, Any]:
-    return document([route for route in routes() if route.is_api and route.reply is not None])
+def _document_of(server: str, session: str) -> Mapping[str, Any]:
+    described = [route for route in routes() if route.is_api and route.reply is not None]
+    return document(described, server=server, session=session)
 
 
-def _describe(_: Call) -> Response:
-    return JSONResponse(_document())
+def _describe(call: Call) -> Response:
+    return JSONResponse(_document(call))

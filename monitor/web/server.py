@@ -14,6 +14,7 @@ from starlette.routing import Route as Place
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
+from monitor.config import Config
 from monitor.config.project import Project
 from monitor.web.boundary import Boundary
 from monitor.web.call import Application
@@ -71,17 +72,31 @@ def asgi(application: Application) -> ASGIApp:
     of_path: dict[str, dict[str, Respond]] = {}
     for route in routes():
         of_path.setdefault(route.path, {})[route.method] = endpoint(route, application, pages)
-    places = [Place(path, _by_method(of_method), methods=list(of_method)) for path, of_method in of_path.items()]
-    twins = [Place(f"{page.name}.json", _redirect_to_api) for page in routes() if page.template and page.reply]
+    in_order = sorted(of_path, key=lambda path: path.endswith(":path}"))  # such a name takes all after it
+    places = [Place(path, _by_method(of_path[path]), methods=list(of_path[path])) for path in in_order]
+    twins = [
+        Place(f"{page.name}.json", _former_address(project.config, of_path[page.path]["GET"]))
+        for page in routes()
+        if page.template and page.reply
+    ]
     router = Router([*twins, *places], redirect_slashes=False)
     return Boundary(router, project.config.web, lambda request, error: refusal(application, pages, request, error))
 
 
-async def _redirect_to_api(request: Request) -> Response:
-    """Redirect from a page with `.json` to its model in the API."""
-    query = f"?{request.url.query}" if request.url.query else ""
-    raw: bytes = request.scope["raw_path"]
-    return RedirectResponse(f"{API}{raw.decode('ascii').removesuffix('.json')}{query}", 308)
+def _former_address(config: Config, page: Respond) -> Respond:
+    """Return what redirects from a page with `.json` to its model in the API, unless that is the name of a thing."""
+    names = {table.name for table in config.tables} | {*config.products, *config.releases}
+
+    async def respond(request: Request) -> Response:
+        name = request.path_params.get("name")
+        if f"{name}.json" in names:
+            request.scope["path_params"] = {"name": f"{name}.json"}
+            return await page(request)
+        query = f"?{request.url.query}" if request.url.query else ""
+        raw: bytes = request.scope["raw_path"]
+        return RedirectResponse(f"{API}{raw.decode('ascii').removesuffix('.json')}{query}", 308)
+
+    return respond
 
 
 def _by_method(of_method: Mapping[str, Respond]) -> Respond:

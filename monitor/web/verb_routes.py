@@ -10,14 +10,14 @@ from annotated_types import MaxLen
 from pydantic import BaseModel
 from starlette.responses import RedirectResponse, Response
 
-from incidents import Incident
+from incidents import Commented, Incident
 from incidents.verbs import available
 from monitor.config.project import Project
 from monitor.summaries.channel import EnabledChannelPage, ResentMessagePage, SentTestPage
 from monitor.summaries.logged_event import LoggedEventPage
 from monitor.summaries.silence import SilenceListPage, SilencePage
 from monitor.terminal.localizer import Localizer
-from monitor.terminal.problem import Stop
+from monitor.terminal.problem import Problem, Stop
 from monitor.triage.errors import explained
 from monitor.verbs import channel, event, incident, release, silence
 from monitor.verbs.incident import IncidentNumber
@@ -61,6 +61,8 @@ def perform(call: Call, verb: Verb[Done]) -> Done:
     )
     try:
         with explained(call.project.config.timezone, how_to_force=_HOW_TO_FORCE):
+            if call.if_match is not None:
+                _check_version(call, call.if_match)
             return verb.act(acting, call.query, call.body)
     except Stop as stop:
         refused = of_stop(stop)
@@ -69,6 +71,20 @@ def perform(call: Call, verb: Verb[Done]) -> Done:
         if refused.status == 409 and verb.target is IncidentNumber:
             raise WebError(409, *refused.problems, more=_possible(call)) from None
         raise refused from None
+
+
+def _check_version(call: Call, seen: frozenset[int]) -> None:
+    """Check whether an incident is at a version that If-Match names, and have the verb check it where it writes.
+
+    Raises:
+        WebError: 412.
+    """
+    with call.store.reading() as tx:
+        version = tx.incidents.version(tx.incidents.get(call.query.id).id)
+    if version not in seen or call.body.if_version not in {None, version}:
+        message = f"incident #{call.query.id} is at version {version}, which is none that If-Match names; read it again"
+        raise WebError(412, Problem("incident.changed", message), more=_possible(call))
+    call.body.if_version = version
 
 
 def verb_routes() -> Iterator[WebRoute]:
@@ -162,7 +178,10 @@ def _forms(
         done: Any = perform(call, verb)
         is_new = not isinstance(done, tuple) or done[-1] is not False
         model = done if isinstance(reply, type) else reply(call, done)
-        return as_json(call.application, model.model_dump(mode="json", by_alias=True), status if is_new else 200)
+        place = shown(call, done) if callable(shown) else "#"
+        headers = {"location": f"{API}{place}"} if is_new and status == 201 and "#" not in place else {}
+        value = model.model_dump(mode="json", by_alias=True)
+        return as_json(call.application, value, status if is_new else 200, headers)
 
     form = WebRoute("POST", path, verb.access, by_form, verb.summary, query=verb.target, body=verb.body)
     yield replace(form, template=template, refill=refill)
@@ -193,7 +212,12 @@ class PostMortem(BaseModel):
 def _show_post_mortem(call: Call) -> PostMortem:
     localizer = Localizer(call.language, call.project.config.timezone)
     with call.store.reading() as tx:
-        text = incident_brief(call.project, tx, call.query.id, localizer, post_mortem=True)
+        written = [
+            event.change.text
+            for event in tx.incidents.events(call.query.id)
+            if isinstance(event.change, Commented) and event.change.kind == "post-mortem"
+        ]
+        text = written[-1] if written else incident_brief(call.project, tx, call.query.id, localizer, post_mortem=True)
     return PostMortem(id=call.query.id, text=text)
 
 
@@ -267,7 +291,7 @@ def _possible(call: Call) -> Mapping[str, Any]:
         incident, version = tx.incidents.get(number), tx.incidents.version(number)
     return {
         "incident": number,
-        "status": incident.state.value,
+        "state": incident.state.value,
         "version": version,
         "available": list(available(incident)),
     }

@@ -153,7 +153,7 @@ def answer_of(response: httpx.Response) -> Mapping[str, Any]:
         body = None
     if response.is_success and isinstance(body, dict):
         return body
-    text = body.get("error") if isinstance(body, dict) else None
+    text = body.get("detail") if isinstance(body, dict) else None
     message = f"{response.request.method} {response.url.path} was answered with {response.status_code}: {text or '-'}"
     if response.is_client_error and response.status_code != 429:
         raise Refused(message)

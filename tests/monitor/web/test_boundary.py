@@ -228,7 +228,7 @@ def test_an_internal_error_tells_its_kind_only(
     with caplog.at_level(logging.ERROR, "tablewatch"):
         page, data = client.get("/incidents"), client.get("/api/v1/incidents")
     assert (page.status_code, data.status_code) == (500, 500)
-    assert data.json()["error"] == "internal error (KeyError); please report it"
+    assert data.json()["detail"] == "internal error (KeyError); please report it"
     assert "internal error (KeyError)" in caplog.text
     for text in (page.text, data.text, caplog.text):
         assert CANARY not in text

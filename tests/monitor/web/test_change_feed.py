@@ -209,4 +209,4 @@ class TestStream:
             client.get("/api/v1/events", headers={"last-event-id": number}),
         ):
             assert done.status_code == 422
-            assert number not in done.json()["error"]
+            assert number not in done.json()["detail"]
