@@ -619,3 +619,11 @@ CREATE TABLE api_token (
     CONSTRAINT ck_api_token_role CHECK (role = 'viewer' OR role = 'responder' OR role = 'owner' OR role = 'steward' OR role = 'admin' OR role = 'ask'),
     CONSTRAINT ck_api_token_expires CHECK (expires_us > created_us)
 )${strict}
+
+CREATE TABLE answered_request (
+    digest ${bytes} NOT NULL,
+    content ${bytes} NOT NULL,
+    begun_us ${whole} NOT NULL,
+    answer ${bytes},
+    CONSTRAINT pk_answered_request PRIMARY KEY (digest)
+)${strict}

@@ -16,6 +16,7 @@ TABLES = PAGE.with_name("store-tables.md")
 OF_NAMES = (Line, Json, Sentence, Blob)
 """The types of columns that can hold a name; words of closed sets, numbers and times cannot."""
 WITHOUT_NAMES = {
+    "answered_request": {"content", "digest"},
     "check_state": {"last_status", "place", "recent"},
     "class_count": {"part", "held", "pending"},
     "class_part": {"name"},
