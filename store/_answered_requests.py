@@ -13,7 +13,7 @@ REQUEST_LIFE: Final = timedelta(days=1)
 
 
 class AnsweredRequestRow(Row, table=True):
-    """A request that was begun: by whom under which key, what was asked (as digests), and what was answered."""
+    """A request that was begun: its sender and key, what was asked (as digests), and the answer."""
 
     __tablename__ = "answered_request"
     __table_args__ = (STRICT,)
@@ -39,7 +39,7 @@ class AnsweredRequestReader(Repository):
 
 
 class AnsweredRequestWriter(AnsweredRequestReader):
-    """Statements that write requests; the caller holds the claim of the digest, so that nobody else does meanwhile."""
+    """Statements that write requests; the caller holds the claim of the digest, so no other process writes it meanwhile."""
 
     def begin(self, digest: bytes, content: bytes, now: datetime) -> AnsweredRequest | None:
         """Note that a request begins; return the earlier one of that digest instead, if it is remembered."""

@@ -11,7 +11,7 @@ from monitor.terminal.problem import ExitCode, Problem, Stop, sum_up
 
 PROBLEM_TYPE: Final = "application/problem+json"
 RETRY_S: Final = 2
-"""Seconds after which a client that was refused for want of a place, or of the store, is told to ask again."""
+"""Seconds of Retry-After for a client that was refused because places, or the store, were taken."""
 STATUSES: Final[Mapping[str, int]] = {
     "incident.not_found": 404,
     "silence.not_found": 404,
