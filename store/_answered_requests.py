@@ -39,7 +39,7 @@ class AnsweredRequestReader(Repository):
 
 
 class AnsweredRequestWriter(AnsweredRequestReader):
-    """Statements that write requests; the caller holds the claim of the digest, so no other process writes it meanwhile."""
+    """Statements that write requests; the caller holds the claim of the digest, so no other process writes it."""
 
     def begin(self, digest: bytes, content: bytes, now: datetime) -> AnsweredRequest | None:
         """Note that a request begins; return the earlier one of that digest instead, if it is remembered."""
