@@ -223,6 +223,25 @@ def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
         raise Refused(f"the table costs epsilon {mechanism.epsilon:f}; the release allows {allowed:f}")
 
 
+def keep_to_pk(epsilon: Decimal | None, rows: int, k: int | None) -> None:
+    """Check that a randomised table hides each person among as many as a limit on k asks of groups.
+
+    Args:
+        epsilon: what it costs a person; None where it is not known.
+        rows: of the table.
+        k: the limit; None without one.
+
+    Raises:
+        Refused: its Pk is smaller.
+    """
+    from remedies.differential_privacy import pk_of
+
+    if epsilon is None or k is None or not rows:
+        return
+    if (pk := pk_of(rows, epsilon=epsilon)) < k:
+        raise Refused(f"Pk is {pk:.4f} at epsilon {epsilon:f}; the k that holds for the table is {k:,}")
+
+
 def _json(text: Decimal | float | Mapping[str, float]) -> Json:
     """Return what was asked for as plain data; a decimal as the text that says it exactly."""
     return f"{text:f}" if isinstance(text, Decimal) else text if isinstance(text, float) else {**text}

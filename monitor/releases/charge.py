@@ -1,7 +1,7 @@
 """What an export costs in epsilon, charged to the table's budget before the table is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -14,7 +14,7 @@ from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.digests import SameTable, names_of
 from monitor.releases.plan import TreatmentPlan
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from remedies import Misfit
+from remedies import Misfit, Refused
 from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
 from remedies.differential_privacy.answers import Terms
 from remedies.differential_privacy.ledger import Charge, Refusal
@@ -38,14 +38,24 @@ class EarlierCharge:
     epsilon: str
 
 
-def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
-    """See, before anything is charged, that a randomised table can keep to the release's epsilon.
+def check_epsilon(
+    decisions: ReleaseDecisions, plan: TreatmentPlan, strict: ReleaseColumns, *, rows: int
+) -> ReleaseColumns:
+    """See, before anything is charged, that a randomised table can keep to the limits; return the strictest of these.
 
     Where no budget adds up what exports cost a person, those of the release do.
+
+    Args:
+        decisions: on the release.
+        plan: how it is randomised.
+        strict: the release with the strictest limits on groups of all releases and exports of the table.
+        rows: of the table.
 
     Raises:
         Stop: it cannot.
     """
+    from remedies.randomise import keep_to_pk
+
     case, remedy = decisions.case, cast("Randomise", plan.remedy)
     with decisions.store.reading() as tx:
         limit = _strictest(case, tx)
@@ -58,9 +68,16 @@ def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
         )
     if remedy.epsilon is not None and remedy.epsilon > limit:
         raise _not_proved(f"'{plan.name}' costs epsilon {remedy.epsilon:f}; the release allows {limit:f}")
+    limits = strict.release.limits
+    try:
+        keep_to_pk(remedy.epsilon, rows, limits.least_k)
+    except Refused as error:
+        raise _not_proved(str(error)) from None
     _check_budgeted(case, plan)
     with decisions.store.reading() as tx:
         check_spent(case, plan, tx)
+    update = {"limits": limits.model_copy(update={"epsilon": limit})}
+    return replace(strict, release=strict.release.model_copy(update=update))
 
 
 def check_spent(case: ReleaseColumns, plan: TreatmentPlan, tx: ReadTransaction) -> None:

@@ -140,11 +140,12 @@ class TableDigest:
     """The state of a table. `fingerprint`: keyed for one release, what an approval is of.
 
     `content`: the same under the project's key, by which a copy of the table is known; None of a table without rows,
-    since all of these are alike.
+    since all of these are alike. `rows`: how many it has.
     """
 
     fingerprint: str
     content: str | None
+    rows: int
 
 
 def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableDigest:
@@ -175,7 +176,8 @@ def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableDigest:
     content = json.dumps([types, *(int(sums[name] or 0) for name in ("rows", "low", "high"))])
     key = case.secret(b"state")
     fingerprint = blake2b(content.encode(), key=key, digest_size=16, person=b"release state").hexdigest()
-    return TableDigest(fingerprint, content_mark(content, key=case.key) if sums["rows"] else None)
+    mark = content_mark(content, key=case.key) if sums["rows"] else None
+    return TableDigest(fingerprint, mark, int(sums["rows"]))
 
 
 _SQLITE_HASH: Final = "tablewatch_hash"

@@ -125,10 +125,11 @@ class _Records:
         """
         self._passed = passed
         case, plan = passed.decisions.case, passed.plan
-        if plan.kind is RemedyKind.RANDOMISED:
-            check_epsilon(passed.decisions, plan)
-            charge_randomised(passed.decisions, plan, actor=actor)
+        self._strict = passed.registry.strictest()
         is_random = plan.kind is RemedyKind.RANDOMISED
+        if is_random:
+            self._strict = check_epsilon(passed.decisions, plan, self._strict, rows=passed.rows)
+            charge_randomised(passed.decisions, plan, actor=actor)
         columns = plan.columns if is_random else tuple(dict.fromkeys((*plan.columns, *case.quasi)))
         frame = read_columns(case, columns, blind=is_random)
         self._treated = treated = _treated(passed, frame, progress)
@@ -166,12 +167,11 @@ class _Records:
     def _proved(self, draft: Path) -> tuple[Verification, ReleasedRows | None]:
         case, plan = self._passed.decisions.case, self._passed.plan
         is_random = plan.kind is RemedyKind.RANDOMISED
-        strict = case if is_random else self._passed.registry.strictest()
         try:
-            proof = verify_release(strict, plan, self._treated, draft, self._written, case.project.clock)
+            proof = verify_release(self._strict, plan, self._treated, draft, self._written, case.project.clock)
             return proof, None if is_random else self._rows()
         except LimitsNotMet as error:
-            if strict is case:
+            if self._strict is case or is_random:
                 raise
             promised = self._passed.registry.promises().summary
             text = (

@@ -17,13 +17,17 @@ from store import ReadTransaction
 
 @dataclass(frozen=True, slots=True)
 class ExportPermission:
-    """An export that may go on. `notes`: what a person should know; `registry`: what was exported when it began."""
+    """An export that may go on. `notes`: what a person should know; `registry`: what was exported when it began.
+
+    `rows`: of the table that was approved.
+    """
 
     decisions: ReleaseDecisions
     found: ReleaseStanding
     plan: TreatmentPlan
     notes: Sequence[str]
     registry: PersonRegistry
+    rows: int
 
     def check_again(self) -> None:
         """Check that the approval still stands, and table and remedy are still those that were approved.
@@ -102,7 +106,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
     _check_declared(decisions, result, plan)
     new = sorted(set(kinds) - set(_of_approval(result, "table_columns")))
     notes = [f"column {', '.join(new)} was added after the approval and is not exported"] if new else []
-    return ExportPermission(decisions, result, plan, notes, PersonRegistry.of(decisions, state))
+    return ExportPermission(decisions, result, plan, notes, PersonRegistry.of(decisions, state), state.rows)
 
 
 def check_same_remedy(decisions: ReleaseDecisions) -> None:

@@ -294,7 +294,7 @@ def _randomised(
 ) -> Verification:
     from monitor.releases.treatment.randomise_table import read_again
     from remedies.differential_privacy import Mechanism
-    from remedies.randomise import keep_to_epsilon
+    from remedies.randomise import keep_to_epsilon, keep_to_pk
 
     remedy: Any = plan.remedy
     limit = case.release.limits.epsilon
@@ -309,6 +309,7 @@ def _randomised(
         )
     mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)
     keep_to_epsilon(mechanism, limit)
+    keep_to_pk(mechanism.epsilon, mechanism.rows, case.release.limits.least_k)
     after = read_again(place, mechanism, draft)
     guarantee = remedy.guarantee(mechanism, after)
     return Verification(

@@ -200,3 +200,38 @@ def test_the_least_epsilon_that_an_export_was_limited_to_holds_for_all(desk: Des
         desk.write(remedies=[{**RANDOMISE, "epsilon": 2}])
     found = desk.given_out("b.parquet", remedy="randomise", limits={"epsilon": 4}, re_release="warn")
     assert found.event.body["epsilon"] == "2"
+
+
+@pytest.mark.parametrize("by", ["itself", "a sister", "an export"])
+def test_a_randomised_table_keeps_to_the_k_that_was_promised(desk: Desk, by: str) -> None:
+    """At epsilon 2, a row of 40 is told with a probability of more than a half: that is no k of 5, and not charged."""
+    _budgeted(desk, total=9)
+    extract: dict[str, Any] = {"limits": {"epsilon": 2}, "remedies": [{**RANDOMISE, "epsilon": 2}], "person_key": "id"}
+    if by == "a sister":
+        desk.more["releases"] = {"sister": {"table": "people", "columns": COLUMNS, "limits": {"k": 5}}}
+    if by == "an export":
+        desk.given_out("a.parquet", person_key="id")
+    limits = {"epsilon": 2, "k": 5} if by == "itself" else {"epsilon": 2}
+    with pytest.raises(Stop, match=r"Pk is 1\.7143 at epsilon 2; the k that holds for the table is 5"):
+        desk.given_out("b.parquet", remedy="randomise", **{**extract, "limits": limits})
+    assert (_spent(desk), "b.parquet" in desk.files()) == (0, False)
+    desk.given_out("b.parquet", remedy="randomise", **extract | {"limits": limits, "remedies": [RANDOMISE]})
+
+
+@pytest.mark.parametrize("amount", [{"pk": 2}, {"retention": 0.5}])
+@pytest.mark.parametrize(
+    ("promised", "text"),
+    [
+        ({"epsilon": 0.1}, "costs epsilon 1.*; the release allows 0.1"),
+        ({"k": 20}, "Pk is .* at epsilon 1.*table is 20"),
+    ],
+)
+def test_an_epsilon_that_follows_from_another_parameter_keeps_to_all_limits(
+    desk: Desk, amount: dict[str, Any], promised: dict[str, Any], text: str
+) -> None:
+    """By `pk` or `retention`, a table keeps to what a sister release promised, as by `epsilon`."""
+    recipe = {name: item for name, item in RANDOMISE.items() if name != "epsilon"} | amount
+    sister = {"table": "people", "columns": COLUMNS, "limits": promised, "remedies": [RANDOMISE]}
+    desk.more = {"releases": {"sister": sister}}
+    with pytest.raises(Stop, match=text):
+        desk.given_out("a.parquet", remedy="randomise", limits={"epsilon": 9}, remedies=[recipe])
