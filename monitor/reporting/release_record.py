@@ -118,6 +118,12 @@ class Certificate:
         return text.given(columns=by)
 
     @property
+    def of_file(self) -> Mapping[str, Any]:
+        """Return what counting the rows of the file shows, where people were counted; else nothing."""
+        result: Mapping[str, Any] = self.body["reached"].get("of_file") or {}
+        return result
+
+    @property
     def columns(self) -> Sequence[CertificateColumn]:
         """Return the columns that left."""
         return tuple(_columns(self.body))

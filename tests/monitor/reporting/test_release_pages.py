@@ -345,3 +345,13 @@ def test_a_certificate_says_what_was_counted(reached, text):
     """Rows, people, or people by all of their rows; an earlier version did not record it."""
     made = Certificate(1, event(ReleaseEventKind.EXPORTED, 1, body=body(reached={**body()["reached"], **reached})))
     assert str(made.counted) == text
+
+
+@pytest.mark.parametrize("of_file", [None, {"k": 48}])
+def test_a_certificate_says_what_the_file_alone_shows(of_file):
+    """Where people were counted, the question to the file counts rows: its result is another figure, and is said."""
+    reached = {**body()["reached"], "k": 8, "of_file": of_file}
+    exported = event(ReleaseEventKind.EXPORTED, 1, body=body(reached=reached))
+    text = page(replace(record(), events=[exported]), VOICES["en"]).text
+    assert ("The result is 8." in text, "The result is 48." in text) == (of_file is None, of_file is not None)
+    assert ("do not link the rows of a person" in text) == (of_file is not None)
