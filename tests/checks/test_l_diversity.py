@@ -114,6 +114,16 @@ def test_the_classification_of_the_table_names_them(dialect):
     )
 
 
+@pytest.mark.parametrize(("others", "normalised"), [(999, 1), (1_000, 2)])
+def test_a_thousand_other_spellings_of_values_are_merged(others, normalised):
+    """So many are read as one by their normal form; where there is one more, only case and white space are folded."""
+    rows = [("b", f"{prefix}{number}") for number in range(others) for prefix in ("Name", "name")]
+    wide = "".join(chr(0xFEE0 + ord(letter)) for letter in "flu")
+    with place("duckdb", t=Rows({"q": "text", "s": "text"}, [*rows, ("a", "flu"), ("a", wide)])) as here:
+        outcome = ask(LDiversityCheck(l=2, quasi_identifiers=("q",), sensitive=("s",)), here)
+    assert (outcome.observed["l_distinct"], outcome.observed["l_normalised"]) == (normalised, normalised)
+
+
 def test_an_empty_table_is_not_diverse(dialect):
     """Without a row nothing is known; filtered to nothing too."""
     with place(dialect, t=Rows(TYPES, [])) as here:
