@@ -125,7 +125,8 @@ def draw_verification(console: Console, verification: FileVerification, file: st
         console.print(Text(visible(text)), soft_wrap=True)
         counted = [f"{name} {_number(figure)}" for name, figure in verification.counted.items() if _number(figure)]
         what = f"recomputed: {', '.join(counted)}" if counted else "only its content was compared"
-        if counted and export.body["reached"].get("of_file"):
+        body: Mapping[str, Any] = export.body
+        if counted and body["reached"].get("of_file"):
             what += "; rows were counted, and those of a person not linked; the certificate also counts people"
         console.print(Text(visible(what)), soft_wrap=True)
     for problem in (*verification.problems, *(f"the record: {flaw}" for flaw in verification.record_flaws)):
