@@ -204,7 +204,7 @@ def test_the_least_epsilon_that_an_export_was_limited_to_holds_for_all(desk: Des
 
 @pytest.mark.parametrize("by", ["itself", "a sister", "an export"])
 def test_a_randomised_table_keeps_to_the_k_that_was_promised(desk: Desk, by: str) -> None:
-    """At epsilon 2, a row of 40 is told with a probability of more than a half: that is no k of 5, and not charged."""
+    """At epsilon 2, a row of 40 is identified with a probability above one half: k is not 5; nothing is charged."""
     _budgeted(desk, total=9)
     extract: dict[str, Any] = {"limits": {"epsilon": 2}, "remedies": [{**RANDOMISE, "epsilon": 2}], "person_key": "id"}
     if by == "a sister":
