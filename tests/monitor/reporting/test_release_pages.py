@@ -349,7 +349,7 @@ def test_a_certificate_says_what_was_counted(reached, text):
 
 @pytest.mark.parametrize("of_file", [None, {"k": 48}])
 def test_a_certificate_says_what_the_file_alone_shows(of_file):
-    """Where people were counted, the question to the file counts rows: its result is another figure, and the page has it."""
+    """Where people were counted, the question to the file counts rows, and the page has that figure."""
     reached = {**body()["reached"], "k": 8, "of_file": of_file}
     exported = event(ReleaseEventKind.EXPORTED, 1, body=body(reached=reached))
     text = page(replace(record(), events=[exported]), VOICES["en"]).text
