@@ -65,12 +65,12 @@ _LONGEST: Final = timedelta(weeks=104)
 _DAY: Final = timedelta(days=1)
 
 _MISSING: Final = Message(
-    "no learned limit yet: {looks:count} more looks are needed, about {length:duration}",
-    one="no learned limit yet: {looks:count} more look is needed, about {length:duration}",
-    counted="looks",
+    "no learned limit yet: {runs:count} more runs are needed, about {length:duration}",
+    one="no learned limit yet: {runs:count} more run is needed, about {length:duration}",
+    counted="runs",
 )
 _NO_PAST: Final = Message(
-    "no learned limit yet: at least {looks:count} looks are needed, and there are none to learn from"
+    "no learned limit yet: at least {runs:count} runs in {length:duration} are needed, and there are none to learn from"
 )
 _HOLIDAY: Final = Message("a holiday: it is not compared with other days")
 
@@ -319,9 +319,7 @@ def rounded(number: float) -> float | int:
 
 
 def _missing_message(missing: "MissingHistory") -> Message:
-    if missing.length is None:
-        return _NO_PAST.given(looks=missing.looks)
-    return _MISSING.given(looks=missing.looks, length=missing.length.total_seconds())
+    return (_NO_PAST if missing.at_least else _MISSING).given(runs=missing.looks, length=missing.length.total_seconds())
 
 
 def _observe(learned: "LearnedLimit") -> dict[str, Json]:

@@ -77,10 +77,14 @@ class LearnedLimit:
 
 @dataclass(frozen=True, slots=True)
 class MissingHistory:
-    """The history that is missing before a limit can be learned: looks, and how long they take; None if unknown."""
+    """The history that is missing before a limit can be learned: looks, and how long they take.
+
+    Before a second look the time between looks is unknown: `at_least` so many looks within that length.
+    """
 
     looks: int
-    length: timedelta | None
+    length: timedelta
+    at_least: bool = False
 
 
 def learn_limit(
@@ -89,7 +93,7 @@ def learn_limit(
     """Learn what is allowed now from earlier looks, oldest first, all before `now`."""
     spacing = spacing_of([*looks, now])
     if spacing is None:
-        return MissingHistory(_LEAST_LOOKS, None)
+        return MissingHistory(_LEAST_LOOKS, _wait_of(rule), at_least=True)
     missing: list[MissingHistory] = []
     for level in range(COARSEST + 1):
         slots: _Slots = {"weeks": rule.weeks, "zone": zone, "spacing": spacing, "level": level}
@@ -157,13 +161,18 @@ def _reaches(past: Floats, unanswered: Floats, chance: float, *, above_only: boo
     return inf if above_only else reach_of_promise(down, -unanswered, chance), reach_of_promise(up, unanswered, chance)
 
 
+def _wait_of(rule: LimitRule) -> timedelta:
+    """Return for how long history is collected before a limit is learned."""
+    if rule.per_day is None:
+        return _WAIT_BY_HAND
+    return min(_LONGEST_WAIT, _PART_OF_PROMISE * _DAY / rule.per_day)
+
+
 def _missing(
     residuals: Residuals, rule: LimitRule, looks: Sequence[TimedValue], spacing: timedelta
 ) -> MissingHistory | None:
     """Return what is missing: values of the slot, and enough residuals for the rank of a distance among them."""
-    wait = _WAIT_BY_HAND
-    if rule.per_day is not None:
-        wait = min(_LONGEST_WAIT, _PART_OF_PROMISE * _DAY / rule.per_day)
+    wait = _wait_of(rule)
     step = spacing * float(np.median([look.looks for look in looks]))
     needed = max(_LEAST_LOOKS, ceil(wait / step))
     present = residuals.values if residuals.values < needed else len(residuals.past)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from monitor.alerts.route import Routing
     from monitor.config.project import Project
     from monitor.summaries.channel import EnabledChannelPage, ResentMessagePage, SentTestPage
-    from store import Delivery, Store, Transition
+    from monitor.web.views.alert_log import AlertLogPage, LogEntries
+    from store import Store, Transition
 
 
 app = typer.Typer(
@@ -143,7 +144,7 @@ def log(
     with reading(project) as tx:
         entries = LogEntries.read(tx, since=begin, size=limit)
         page = AlertLogPage.of(project, tx, entries, since=begin, now=now)
-    invocation.emit(page, lambda console: _draw_log(console, project, entries.transitions, entries.deliveries))
+    invocation.emit(page, lambda console: _draw_log(console, project, page, entries))
     if invocation.as_json:
         return
     for item in page.disabled:
@@ -154,18 +155,18 @@ def log(
         invocation.note(f"note: more than {limit} entries; see --limit")
 
 
-def _draw_log(
-    console: "Console", project: "Project", decided: "Sequence[Transition]", deliveries: "Sequence[Delivery]"
-) -> None:
+def _draw_log(console: "Console", project: "Project", page: "AlertLogPage", entries: "LogEntries") -> None:
     from monitor.terminal.tables import draw_table
     from monitor.triage.time_parsing import format_time
 
     zone = project.config.timezone
-    if not decided and not deliveries:
+    deliveries = entries.deliveries
+    if not page.decisions and not deliveries:
         console.print("no changes and no deliveries")
         return
-    if decided:
-        rows = [row for transition in decided for row in _decision_rows(transition, zone)]
+    if page.decisions:
+        decided = zip(entries.transitions, page.decisions, strict=True)
+        rows = [row for transition, decision in decided for row in _decision_rows(transition, decision.why, zone)]
         draw_table(console, ("when", ">#", "~table", "change", "~channel", "done", "~why"), rows)
         console.print()
     rows = [
@@ -183,7 +184,7 @@ def _draw_log(
         draw_table(console, ("when", "channel", "state", "id", "~message", "~error"), rows)
 
 
-def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str | None, ...]]":
+def _decision_rows(transition: "Transition", why: str | None, zone: str) -> "Iterator[tuple[str | None, ...]]":
     from monitor.triage.time_parsing import format_time
 
     head = (
@@ -194,9 +195,9 @@ def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str |
     )
     decision = transition.decision
     if decision is None:
-        yield (*head, None, "waits", "to group with other incidents of its table (alerts.group_wait)")
+        yield (*head, None, "waits", why)
     elif not decision["channels"]:
-        yield (*head, None, "nothing", decision["why"])
+        yield (*head, None, "nothing", why)
     else:
         for name, record in decision["channels"].items():
             yield (*head, name, record["action"], _format_record(record, zone))

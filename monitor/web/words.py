@@ -6,7 +6,7 @@ from typing import Any, Final
 from checks import Message, Status
 from incidents import Lever
 from monitor.alerts.decision_record import DecisionAction
-from monitor.alerts.notification_pass import NO_CHANNEL, NO_TABLE
+from monitor.alerts.notification_pass import NO_CHANNEL, NO_TABLE, UNDECIDED
 from monitor.channels import TicketStatus
 from monitor.reporting import release_comparison, release_record
 from monitor.reporting.words import (
@@ -130,7 +130,7 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "release": {word: (RELEASE_SHAPES[word], message) for word, message in RELEASES.items()},
         "reason": {str(reason): ("", message) for reason, message in REASONS.items()},
         "release_event": RELEASE_EVENTS,
-        "not_routed": {str(message): ("", message) for message in (NO_CHANNEL, NO_TABLE)},
+        "not_routed": {str(message): ("", message) for message in (NO_CHANNEL, NO_TABLE, *UNDECIDED)},
         "remedy": REMEDIES,
         **{name: {key: ("", message) for key, message in words.items()} for name, words in plain.items()},
     }

@@ -68,9 +68,9 @@ def test_too_little_history_is_unknown():
         outcome = ask(Volume(limits=LEARNED), here, history=history(rows_of, noisy(100, days=30)))
         first = ask(Volume(limits=LEARNED), here)
     assert outcome.reason is UnknownReason.NO_DATA
-    assert str(outcome.message) == "no learned limit yet: 24 more looks are needed, about 24 d"
+    assert str(outcome.message) == "no learned limit yet: 24 more runs are needed, about 24 d"
     assert first.reason is UnknownReason.NO_DATA
-    assert str(first.message).startswith("no learned limit yet: at least")
+    assert str(first.message).startswith("no learned limit yet: at least 10 runs in 54 d are needed")
 
 
 def test_limits_by_hand_hold_before_anything_is_learned():

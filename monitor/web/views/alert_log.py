@@ -7,6 +7,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field
 
+from monitor.alerts.notification_pass import UNDECIDED
 from monitor.config.project import Project
 from monitor.summaries.shapes import Moment, Shape
 from monitor.summaries.silence import SilenceLine
@@ -43,7 +44,7 @@ class ChannelDecision(Shape):
 
 
 class AlertDecision(Shape):
-    """The decision about a change of an incident or a warning; `why` where no channel is concerned."""
+    """The decision about a change of an incident or a warning; `why` where no channel is concerned, or none yet."""
 
     incident: int | None
     warning: int | None
@@ -55,9 +56,9 @@ class AlertDecision(Shape):
     channels: tuple[ChannelDecision, ...]
 
     @classmethod
-    def of(cls, transition: Transition, states: Mapping[str, DeliveryState]) -> Self:
-        """Return a change with the decisions about it, each message with how far it is."""
-        decision = transition.decision or {"why": None, "channels": {}}
+    def of(cls, transition: Transition, states: Mapping[str, DeliveryState], undecided: str) -> Self:
+        """Return a change with the decisions about it, each message with its state; `undecided`: why it has none."""
+        decision = transition.decision or {"why": undecided, "channels": {}}
         return cls(
             incident=transition.incident_id,
             warning=transition.warning_id,
@@ -145,7 +146,7 @@ class AlertLogPage(Shape):
         return cls(
             as_of=now,
             since=since,
-            decisions=decisions_of(tx, entries.transitions),
+            decisions=decisions_of(project, tx, entries.transitions, now),
             deliveries=tuple(DeliveryLine.of(item) for item in entries.deliveries),
             channels=tuple(_channels(project, tx)),
             disabled=tuple(
@@ -194,12 +195,24 @@ def list_alerts(project: Project, tx: ReadTransaction, query: AlertLogQuery, now
     return AlertLogPage.of(project, tx, entries, since=since, now=now)
 
 
-def decisions_of(tx: ReadTransaction, transitions: Sequence[Transition]) -> tuple[AlertDecision, ...]:
-    """Return what was decided about changes, each message with how far it is."""
+def decisions_of(
+    project: Project, tx: ReadTransaction, transitions: Sequence[Transition], now: datetime
+) -> tuple[AlertDecision, ...]:
+    """Return the decisions about changes, each message with its state, and why others have no decision yet."""
     channels = (record for item in transitions if item.decision for record in item.decision["channels"].values())
     ids = {record["delivery"] for record in channels if record["delivery"]}
     states = tx.deliveries.states(ids) if ids else {}
-    return tuple(AlertDecision.of(item, states) for item in transitions)
+    beats = [daemon.heartbeat_at for daemon in tx.daemons.records()]
+    no_channel, no_daemon, grouped, due = (str(reason) for reason in UNDECIDED)
+
+    def undecided(change: Transition) -> str:
+        if not project.config.alerts.channels:
+            return no_channel
+        if not beats or max(beats) < change.recorded_at:
+            return no_daemon
+        return grouped if now - change.recorded_at < project.config.alerts.group_wait else due
+
+    return tuple(AlertDecision.of(item, states, undecided(item)) for item in transitions)
 
 
 def _channels(project: Project, tx: ReadTransaction) -> Sequence[ChannelHealth]:

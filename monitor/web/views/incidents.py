@@ -117,7 +117,7 @@ def incident_page(
         still_fails=still_fails(project, tx, incident),
         time=draw_incident(project, tx, incident, now),
         results=_check_results(tx, incident),
-        alerts=decisions_of(tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS)),
+        alerts=decisions_of(project, tx, tx.outbox.of_incident(incident.id, _MOST_ALERTS), now),
         causes=tuple(
             EvidencedCause.of(cause, evidence=cause.message) for cause in causes_of(project, tx, incident).causes
         ),

@@ -134,9 +134,11 @@ def test_the_history_that_is_needed_is_a_length_of_time(every, looks, weeks):
     assert timedelta(weeks=1) < missing.length < timedelta(weeks=4)
 
 
-def test_nothing_at_all_is_said_without_a_length():
-    """Without a second run it is unknown how long more runs would take."""
-    assert learn_limit([], TimedValue(START, 1.0), rule=RULE, zone=ZONE).length is None
+def test_without_any_history_what_is_missing_is_a_lower_bound():
+    """Without a second look the number of looks is a bound, and their length is that of the promise."""
+    missing = learn_limit([], TimedValue(START, 1.0), rule=RULE, zone=ZONE)
+    assert missing.at_least
+    assert missing.length == timedelta(days=54)
 
 
 def test_more_frequent_looks_have_a_smaller_chance_each():

@@ -11,6 +11,7 @@ from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.web.views.alert_log import AlertLogQuery, list_alerts
+from store import DaemonRecord
 from tests.monitor.commands.terminal import NOW, Terminal
 
 ALERTS = """
@@ -95,13 +96,32 @@ def test_route_refuses_what_it_does_not_know(terminal: Terminal, words: tuple[st
     assert message in error["message"]
 
 
+def test_a_change_without_a_decision_has_the_first_reason_that_holds(terminal: Terminal) -> None:
+    """Without a channel that is the reason; then that no daemon ran since, the wait of a group, the daemon's turn."""
+    report(terminal, "orders")
+
+    def why(after: timedelta) -> str | None:
+        project = Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(terminal.now + after))
+        with project.open_store() as store, store.reading() as tx:
+            return list_alerts(project, tx, AlertLogQuery(), terminal.now + after).decisions[0].why
+
+    assert why(timedelta(seconds=1)) == "no alert channel is configured"
+    with_alerts(terminal)
+    assert why(timedelta(seconds=1)) == "no daemon has run since; tablewatch run starts one"
+    beat = terminal.now + timedelta(seconds=1)
+    with Project(load(terminal.folder / "tablewatch.yaml")).open_store() as store, store.writing() as tx:
+        tx.daemons.save(DaemonRecord("d", "h", 1, "1", beat, beat, beat))
+    assert why(timedelta(seconds=2)) == "it waits for other changes of its table (alerts.group_wait)"
+    assert why(timedelta(minutes=3)) == "the daemon decides it next"
+
+
 def test_log_says_why_somebody_was_told_or_not(terminal: Terminal) -> None:
     """The log has each change with every channel, what was done and why, and the messages with what became of them."""
     with_alerts(terminal)
     assert "no changes and no deliveries" in terminal("alert", "log").out
     report(terminal, "orders")
     held = terminal("alert", "log").out.split()
-    assert "to group with other incidents of its table (alerts.group_wait)" in " ".join(held)
+    assert "no daemon has run since; tablewatch run starts one" in " ".join(held)
     tell(terminal)
     report(terminal, "refunds", "--severity", "critical")
     report(terminal, "totals")
