@@ -19,6 +19,7 @@ from monitor.config.project import Project
 from monitor.demo import _plan as plan
 from monitor.demo._replay import Replay
 from monitor.demo._shop import Shop
+from monitor.summaries.monitoring import DEMO_ENDED
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles, reason, write_text
 from store import IncidentFilter
 
@@ -44,9 +45,14 @@ class Demo:
 
     folder: Path
     project: Project
-    start: datetime
+    shop: Shop
     runs: int
     incidents: tuple[Incident, ...]
+
+    @property
+    def start(self) -> datetime:
+        """Return the Monday on which the replay began."""
+        return self.shop.start
 
     @property
     def end(self) -> datetime:
@@ -86,7 +92,15 @@ def build_demo(
         replay.play(on_day)
         with store.reading() as tx:
             incidents = tx.incidents.matching(IncidentFilter())
-    return Demo(folder, project, shop.start, replay.runs, tuple(incidents))
+    mark_end(folder, shop.start + plan.END)
+    return Demo(folder, project, shop, replay.runs, tuple(incidents))
+
+
+def mark_end(folder: Path, end: datetime) -> None:
+    """Write when the data of the demo ended; its pages say so."""
+    file = folder / DEMO_ENDED
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(end.isoformat(), encoding="ascii")
 
 
 @contextmanager

@@ -61,11 +61,8 @@ class Replay:
             happening.action(happening.at)
 
     def _loads(self) -> Iterator[DemoEvent]:
-        shop = self.shop
-        yield from self._every(timedelta(hours=1), timedelta(minutes=50), shop.load_orders)
-        yield from self._every(timedelta(hours=6), timedelta(hours=5, minutes=50), shop.load_events)
-        yield from self._every(timedelta(days=1), timedelta(hours=5), shop.sync_customers)
-        yield from self._every(timedelta(days=1), timedelta(hours=5, minutes=30), shop.build_revenue)
+        for step, first, load in self.shop.loads():
+            yield from self._every(step, first, load)
 
     def _repairs(self) -> Iterator[DemoEvent]:
         shop = self.shop

@@ -4,7 +4,7 @@ Loads write real files; a fault changes what a load writes, or keeps it from run
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -46,6 +46,8 @@ class Shop:
     start: datetime
     orders_made: int = 0
     events_made: int = 0
+    fault: plan.PlantedFault | None = None
+    """A fault of the live demo, while it lasts."""
 
     def __post_init__(self) -> None:
         self._random = np.random.default_rng(7)
@@ -72,6 +74,15 @@ class Shop:
         self.load_orders(self.start - timedelta(minutes=10))
         self.build_revenue(self.start - timedelta(hours=2))
 
+    def loads(self) -> Sequence[tuple[timedelta, timedelta, Callable[[datetime], None]]]:
+        """Return the loads: how often each runs, when first after the start, and what it does."""
+        return (
+            (timedelta(hours=1), timedelta(minutes=50), self.load_orders),
+            (timedelta(hours=6), timedelta(hours=5, minutes=50), self.load_events),
+            (timedelta(days=1), timedelta(hours=5), self.sync_customers),
+            (timedelta(days=1), timedelta(hours=5, minutes=30), self.build_revenue),
+        )
+
     def sync_customers(self, now: datetime) -> None:
         """Write every customer again, as the nightly sync of a CRM does."""
         if plan.STALE_CUSTOMERS.silences(now - self.start):
@@ -90,12 +101,12 @@ class Shop:
 
     def load_orders(self, now: datetime) -> None:
         """Load the orders of the last hour."""
-        if plan.LATE_LOAD.silences(now - self.start):
+        if plan.LATE_LOAD.silences(now - self.start) or self.fault is plan.LATE_LOAD:
             return
         rows = self._new_orders(now)
         with self._sqlite() as shop:
             shop.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", rows)
-            if now == self.start + plan.DUPLICATES.begins:
+            if now == self.start + plan.DUPLICATES.begins or self.fault is plan.DUPLICATES:
                 shop.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", rows)
 
     def repair_duplicates(self, _now: datetime) -> None:
@@ -154,7 +165,7 @@ class Shop:
         amounts = self._random.integers(8, 400, count) * 100
         factor = 100 if plan.TIMES_HUNDRED.touches(now - self.start) else 1
         ages = np.sort(self._random.uniform(0, 3599, count))[::-1]
-        lost = plan.NULLS.touches(now - self.start)
+        lost = plan.NULLS.touches(now - self.start) or self.fault is plan.NULLS
         return [
             (
                 number,

@@ -1,7 +1,8 @@
 """Whether what the store says of tables is current: daemons, checks without a result, and who is notified."""
 
 from datetime import datetime
-from typing import Literal
+from pathlib import Path
+from typing import Final, Literal
 
 from monitor.config import Config
 from monitor.config.project import Project
@@ -10,13 +11,16 @@ from monitor.summaries.health import HealthList, health_list
 from monitor.summaries.shapes import Moment, Shape
 from store import ReadTransaction
 
+DEMO_ENDED: Final = Path(".tablewatch", "demo-ended")
+"""The file in which a demo says when its data ended."""
+
 
 class Monitoring(Shape):
     """How far the rest can be relied on.
 
     `ran`: checks that ever ran; `without_result`: those of them that see nothing now. `daemon`: the state of the daemon
     with the last sign of life, at `daemon_at`. `scheduled`: a table has a schedule. `notified`: an alert leads to a
-    channel that is not disabled.
+    channel that is not disabled. `demo_ended_at`: when the data of a demo ended, null of others.
     """
 
     as_of: Moment
@@ -29,6 +33,7 @@ class Monitoring(Shape):
     daemon_at: Moment | None
     scheduled: bool
     notified: bool
+    demo_ended_at: Moment | None = None
 
     @classmethod
     def of(
@@ -49,6 +54,7 @@ class Monitoring(Shape):
                 "daemon": word,
                 "daemon_at": None if last is None or word == "running" else last.stopped_at or last.heartbeat_at,
                 "scheduled": any(table.schedule for table in config.tables),
+                "demo_ended_at": _demo_end(project),
                 "notified": not _channels(config).isdisjoint(
                     config.alerts.channels.keys() - tx.silences.disabled_channels().keys()
                 ),
@@ -63,7 +69,12 @@ class Monitoring(Shape):
     @property
     def is_reliable(self) -> bool:
         """Check whether nothing makes the rest untrue."""
-        return not (self.lacks_daemon or self.without_result or not self.ran or not self.notified)
+        return not (self.lacks_daemon or self.without_result or not self.ran or not self.notified or self.demo_ended_at)
+
+
+def _demo_end(project: Project) -> datetime | None:
+    file = project.loaded.home / DEMO_ENDED
+    return datetime.fromisoformat(file.read_text(encoding="ascii")) if file.is_file() else None
 
 
 def _channels(config: Config) -> set[str]:

@@ -5,7 +5,9 @@ import io
 import json
 import re
 import shlex
+import shutil
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,11 +17,18 @@ from checks import Kind
 from incidents import FoundBy, State
 from incidents.causes import CauseKind, Likelihood
 from monitor.cli import run
+from monitor.clock import SimulatedClock
 from monitor.commands.demo import _program
-from monitor.demo import FAULTS, NULLS, DemoError, build_demo, newest_start, tell
+from monitor.config import load
+from monitor.config.project import Project
+from monitor.demo import FAULTS, NULLS, DemoError, LiveShop, build_demo, newest_start, tell
 from monitor.releases.overview import ReleaseWord
+from monitor.scan.results import targets_of
+from monitor.scan.run import Engine
 from monitor.summaries.causes import causes_of
+from monitor.summaries.monitoring import DEMO_ENDED, show_monitoring
 from monitor.terminal.output import Invocation
+from store import IncidentFilter
 
 NOW = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
 
@@ -140,6 +149,48 @@ def test_commands_are_told_as_this_shell_can_call_them(tmp_path, monkeypatch):
     assert _program() == "tablewatch"
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "__main__.py"), "demo"])
     assert _program() == f"{sys.executable} -m monitor"
+
+
+def test_pages_of_the_finished_demo_say_when_its_data_ended(demo):
+    """The bar that stands on every page has the moment, whatever is checked afterwards."""
+    now = demo.end + timedelta(hours=3)
+    with demo.project.open_store() as store, store.reading() as tx:
+        shown = show_monitoring(demo.project, tx, now)
+    assert shown.demo_ended_at == demo.end
+    assert not shown.is_reliable
+
+
+def test_the_live_demo_breaks_and_repairs_what_its_checks_find(demo, tmp_path):
+    """Loads up to the present are made up for; then a late load, duplicates and NULLs are found and resolved."""
+    folder = shutil.copytree(demo.folder, tmp_path / "live")
+    clock = SimulatedClock(demo.end + timedelta(hours=30))
+    live = LiveShop(replace(demo, folder=folder, shop=replace(demo.shop, folder=folder)), clock.now())
+    project = Project(load(folder / "tablewatch.yaml"), clock)
+    found = []
+    with project.open_store() as store:
+        engine = Engine(clock=clock, store=store, policy_of=project.policy_of, key=project.signature_key)
+        for second in range(0, 14 * 60, 10):
+            live.step(clock.now())
+            if second % 60 == 0:
+                engine.run(targets_of(project, ["orders"]))
+            clock.advance(timedelta(seconds=10))
+        with store.reading() as tx:
+            found = [item for item in tx.incidents.matching(IncidentFilter()) if item.last.detected_at > demo.end]
+            assert show_monitoring(project, tx, clock.now()).demo_ended_at is None
+    assert {item.check_id for item in found} == {"orders.freshness", "orders.primary-key", "orders.not-null"}
+    assert all(item.state is State.RESOLVED for item in found)
+
+
+def test_a_live_demo_marks_its_end(demo, tmp_path):
+    """When it is stopped, its data ended then."""
+    folder = shutil.copytree(demo.folder, tmp_path / "live")
+    clock = SimulatedClock(demo.end + timedelta(minutes=30))
+    live = LiveShop(replace(demo, folder=folder, shop=replace(demo.shop, folder=folder)), clock.now())
+    with live.going_on(clock):
+        assert not (folder / DEMO_ENDED).exists()
+    assert datetime.fromisoformat((folder / DEMO_ENDED).read_text(encoding="ascii")) == clock.now()
+    with pytest.raises(DemoError, match="build the demo again"):
+        LiveShop(replace(demo, folder=folder), clock.now())
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
