@@ -78,7 +78,7 @@ def test_a_broken_level_names_its_incident_and_leaves_with_one(promised: Termina
 
 
 @pytest.mark.parametrize(
-    ("locale", "words"), [("en", "missed by 16.667 percentage points"), ("ja", "差は16.667ポイント")]
+    ("locale", "words"), [("en", "missed by 16.667 percentage points"), ("ja", "16.667ポイント不足")]
 )
 def test_a_missed_availability_is_told_in_percentage_points(promised: Terminal, locale: str, words: str) -> None:
     """Two hours of 7.5 were down: 73.333 % is 16.667 points less than 90 %, and 16.667 % of nothing."""

@@ -286,7 +286,7 @@ def test_what_lies_behind_bars_is_visible(see, page_file, scheme, media):
     assert contrast(look["edge"], look["page"]) >= 3
     words = {
         "en": "not observed: 29 h; planned maintenance: 21 h",
-        "ja": "監視できず: 29時間; 計画メンテナンス: 21時間",
+        "ja": "未監視: 29時間; 計画メンテナンス: 21時間",
     }
     assert look["described"].replace("\N{NO-BREAK SPACE}", " ") == words[page_file.stem]
 

@@ -169,7 +169,7 @@ SENTENCES: dict[str, Said] = {
     ),
     "{whole:hours}: time to detection (TTD) {ttd:hours}, time to resolution (TTR) {ttr:hours}": Said(
         ("30 min: ", "time to detection (TTD) 10 min", "time to resolution (TTR) 20 min"),
-        ("30分", "検知時間 TTD 10分", "復旧時間 TTR 20分"),
+        ("30分", "検知までの時間 TTD 10分", "解決までの時間 TTR 20分"),
     ),
     "{cost:money}; {rate:money} an hour": Said(("¥5,000; ", "¥80 an hour"), ("￥5,000", "1時間あたり ￥80")),
     "Run {check} more often or tighten its limit: incident {id} accounts for {share:ratio} of {weight}, and "
@@ -216,7 +216,7 @@ SENTENCES: dict[str, Said] = {
     "Service levels of {n:count} tables: {kept:count} kept, {pending:count} may still be kept, {unknown:count} not "
     "known, {broken:count} broken.": Said(
         ("levels of 7 tables", "4 kept, 8 may still be kept, 9 not known, 13 broken"),
-        ("テーブル7件", "達成4件、判定前8件、不明9件、未達13件"),
+        ("テーブル7件", "達成4件、判定待ち8件、不明9件、未達13件"),
     ),
     "{kept:count} of {n:count} in time": Said(("4 of 7 in time",), ("7件中4件が期限内",)),
     "{kept:count} to {perhaps:count} of {n:count} in time": Said(("4 to 5 of 7 in time",), ("4件から5件が期限内",)),
