@@ -135,7 +135,7 @@ def test_the_history_that_is_needed_is_a_length_of_time(every, looks, weeks):
 
 
 def test_without_any_history_what_is_missing_is_a_lower_bound():
-    """Without a second look the number of looks is a bound, and their length is that of the promise."""
+    """Without a second run the number of runs is a bound, and their length is that of the promise."""
     missing = learn_limit([], TimedValue(START, 1.0), rule=RULE, zone=ZONE)
     assert missing.at_least
     assert missing.length == timedelta(days=54)
