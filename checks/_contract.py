@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from annotated_types import Ge
@@ -286,6 +286,10 @@ class CheckParameters(BaseModel):
                 raise ValueError(f"in 'warn', {describe_error(error.errors()[0])}") from None
         return self
 
+    def next_due(self, observed: Mapping[str, Json], zone: str) -> datetime | None:
+        """Return when newer data is due at the latest, by what was observed last; None where none is expected."""
+        return None
+
     def violations(self, context: Context) -> ir.Table | str | None:
         """Return the rows or keys that break the check, or a SELECT of them; None where it is of the whole table.
 
@@ -402,6 +406,12 @@ class Check(Protocol):
     @property
     def results_every(self) -> timedelta | None:
         """The longest time between two results of another tool; None for a check that a pass evaluates."""
+
+    def next_due(self, observed: Mapping[str, Json], zone: str) -> datetime | None:
+        """Return when newer data is due at the latest, by what was observed last; None where none is expected.
+
+        `zone`: that of the project, for calendars that name none.
+        """
 
     def violations(self, context: Context) -> ir.Table | str | None:
         """The rows or keys that break the check, or a SELECT of them; None where it is of the whole table."""

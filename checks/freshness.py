@@ -1,6 +1,6 @@
 """New rows keep arriving."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import ClassVar, Final, Literal, Self
@@ -204,9 +204,8 @@ class Freshness(LearnsLimits):
         self, newest: datetime, measurement: Measurement, history: Sequence[PastMeasurement], future: int
     ) -> Outcome:
         now = measurement.measured_at
-        calendar = self._calendar(measurement)
-        by = None if self.expected is None else self.expected.by
-        times = None if by is None else replace(calendar, start=by, end=by)
+        calendar = self._calendar(measurement.zones.calendar)
+        times = self._times(calendar)
         due = now if times is None else times.last_opening(now) or newest
         age = calendar.elapsed(newest, due)
         observed = _observe(newest, future, age=now - newest, expected_age=age)
@@ -219,8 +218,7 @@ class Freshness(LearnsLimits):
             if verdict.side:
                 limit, text = timedelta(seconds=verdict.bound), _UNUSUALLY_OLD
         if limit is not None and age > limit:
-            missed_at = calendar.after(newest, limit)
-            deadline = missed_at if times is None else times.next_opening(missed_at)
+            deadline = _deadline(newest, limit, calendar, times)
             message = text.given(age=age.total_seconds(), due=due, limit=limit.total_seconds(), future=future)
             occurrence = Occurrence(deadline, OccurrenceMethod.FRESHNESS_DEADLINE)
             return Outcome(Status.FAIL, message, observed, self._expects, occurrence=occurrence)
@@ -240,11 +238,26 @@ class Freshness(LearnsLimits):
     def _expects(self) -> dict[str, Json]:
         return {} if self.max_age is None else {"max_age_s": self.max_age.total_seconds()}
 
-    def _calendar(self, measurement: Measurement) -> Calendar:
+    def next_due(self, observed: Mapping[str, Json], zone: str) -> datetime | None:
+        """Return when a newer row or write is due at the latest; None where a learned limit alone decides."""
+        newest, calendar = observed.get("newest") or observed.get("written"), self._calendar(zone)
+        if self.max_age is None or not isinstance(newest, str):
+            return None
+        try:
+            return _deadline(datetime.fromisoformat(newest), self.max_age, calendar, self._times(calendar))
+        except OverflowError:  # beyond the last day of the calendar
+            return None
+
+    def _calendar(self, of_project: str) -> Calendar:
         when = self.expected or Expected()
-        zone = ZoneInfo(when.timezone or self.timezone or measurement.zones.calendar)
+        zone = ZoneInfo(when.timezone or self.timezone or of_project)
         midnight = datetime.min.time()
         return Calendar(zone, when.days, frozenset(when.holidays), when.start or midnight, when.end or midnight)
+
+    def _times(self, calendar: Calendar) -> Calendar | None:
+        """Return the times of day at which the age is judged; None where it always is."""
+        by = None if self.expected is None else self.expected.by
+        return None if by is None else replace(calendar, start=by, end=by)
 
 
 def _age_in(past: PastMeasurement) -> float | None:
@@ -268,6 +281,12 @@ def _observe(
         "expected_age_s": None if expected_age is None else round(expected_age.total_seconds()),
         "future_rows": future,
     }
+
+
+def _deadline(newest: datetime, limit: timedelta, calendar: Calendar, times: Calendar | None) -> datetime:
+    """Return the first moment at which a newest row is judged too old."""
+    missed_at = calendar.after(newest, limit)
+    return missed_at if times is None else times.next_opening(missed_at)
 
 
 CHECK: Final[type[Check]] = Freshness

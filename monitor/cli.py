@@ -72,7 +72,9 @@ def command_files(folder: str = "") -> Mapping[str, str]:
     """
     package, words = f"{commands.__name__}.{folder}".rstrip("."), f"{folder} ".lstrip()
     names = sorted(module.name for module in pkgutil.iter_modules([str(Path(commands.__path__[0], folder))]))
-    return {words + name.rstrip("_"): f"{package}.{name}" for name in names if not name.startswith("_")}
+    return {
+        words + name.rstrip("_").replace("_", "-"): f"{package}.{name}" for name in names if not name.startswith("_")
+    }
 
 
 def command_paths() -> Iterator[str]:

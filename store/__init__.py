@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from store._retention import Postponed as Postponed
     from store._retention import Pruned as Pruned
     from store._signature_key import signature_key as signature_key
+    from store._status_addresses import StatusAddress as StatusAddress
+    from store._status_addresses import StatusScope as StatusScope
     from store._store import Store as Store
     from store._transaction import ReadTransaction as ReadTransaction
     from store._transaction import WriteTransaction as WriteTransaction
@@ -140,6 +142,7 @@ _HOMES: Final = {
     "_restore": "Restored restore",
     "_retention": "CONFIRM Postponed Pruned",
     "_signature_key": "signature_key",
+    "_status_addresses": "StatusAddress StatusScope",
     "_store": "Store",
     "_transaction": "ReadTransaction WriteTransaction",
     "_values": (

@@ -335,6 +335,7 @@ _HOMES_OF_ROWS: Final = (
     "_notice_rows",
     "_releases",
     "_rows",
+    "_status_addresses",
     "_work_rows",
 )
 

@@ -59,7 +59,7 @@ OUR_TABLES: Final = frozenset(
         *("warning", "transition", "told", "external_item", "delivery", "silence", "disabled_channel"),
         "logged_event",
         "daemon_config",
-        *("web_user", "web_session", "login_link", "api_token", "answered_request"),
+        *("web_user", "web_session", "login_link", "api_token", "answered_request", "status_address"),
     }
 )
 _ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global

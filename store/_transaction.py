@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from store._schedule import ScheduleReader, ScheduleWriter
     from store._silences import SilenceReader, SilenceWriter
     from store._slots import SlotReader, SlotWriter
+    from store._status_addresses import StatusAddressReader, StatusAddressWriter
 
 _PROJECT: Final = ProjectRow.__table__
 
@@ -119,6 +120,9 @@ class ReadTransaction(Repository):
     answered_requests: AnsweredRequestReader = _repository("_answered_requests.AnsweredRequestReader")
     """Requests of programs with a key, and their answers."""
 
+    status_addresses: StatusAddressReader = _repository("_status_addresses.StatusAddressReader")
+    """Addresses of status pages for consumers."""
+
     def project(self) -> str | None:
         """Return the name of the project whose store this is, None before it was said."""
         name: str | None = self._connection.scalar(select(_PROJECT.c.name))
@@ -162,6 +166,7 @@ class WriteTransaction(ReadTransaction):
     ledger: LedgerWriter = _repository("_ledger_repository.LedgerWriter")
     accounts: AccountWriter = _repository("_accounts.AccountWriter")
     answered_requests: AnsweredRequestWriter = _repository("_answered_requests.AnsweredRequestWriter")
+    status_addresses: StatusAddressWriter = _repository("_status_addresses.StatusAddressWriter")
 
     def name_project(self, name: str) -> None:
         """Report whose store this is, in place of what was said before."""

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from monitor.commands._options import ConfigFormat, Force
+from monitor.commands._verb_command import add_verbs
 from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.verbs.configuration import CHANGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.config import Loaded
+    from monitor.config.project import Project
     from monitor.doctor.config_diff import ConfigChange
     from monitor.doctor.config_rules import RuleResult
+    from monitor.verbs.configuration import DraftedChange
+    from store import Store
 
 _Format: TypeAlias = Annotated[
     ConfigFormat | None,
@@ -350,3 +355,19 @@ def _print_yaml(console: "Console", values: Any) -> None:
     from monitor.terminal.console import print_plain
 
     print_plain(console, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110))
+
+
+def _present_change(invocation: Invocation, _project: "Project", _store: "Store", draft: "DraftedChange") -> None:
+    from monitor.doctor.config_diff import config_changes
+
+    changes = config_changes(draft.before.values(), draft.after.values())
+    result = {
+        "schema": "tablewatch.config-change/1",
+        "file": str(draft.file),
+        "changes": [change.as_json() for change in changes],
+    }
+    lines = [line for change in changes for line in change.lines()]
+    invocation.emit(result, lambda console: console.print("\n".join(lines) or "nothing changes", markup=False))
+
+
+add_verbs(app, "config", [CHANGE], _present_change)

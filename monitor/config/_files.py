@@ -80,6 +80,10 @@ class ConfigFiles:
         self.texts: dict[str, str] = {}
         self.problems: list[Problem] = []
         self.teams: tuple[TeamFolder, ...] = ()
+        self.changes: Path | None = None
+        """The file of changes that pages apply, where they may."""
+        self.changes_text: str | None = None
+        """What is taken for that file, in place of what is on the disk."""
         self.team_of: dict[str, TeamFolder] = {}
         """The team of each file, by its name; folders are included."""
         self.of_teams: dict[str, TeamTexts] = {}
@@ -101,7 +105,30 @@ class ConfigFiles:
         self._refuse_teams([trees[file] for file in below])
         self.problems += [team.foreign_link(file) for team in self.teams for file in trees if team.holds(file)]
         whole = [tree for file in paths if (tree := trees.get(file)) is not None]
-        return self._with_teams(self._merge(whole), substitution, team_texts) if whole else None
+        if not whole:
+            return None
+        return self._with_changes(self._with_teams(self._merge(whole), substitution, team_texts), path)
+
+    def _with_changes(self, tree: Node, path: Path) -> Node:
+        """Return a tree with what pages have changed over it, where that is allowed."""
+        if self.changes_text is None and child(child(tree, "web"), "changes") is None:
+            return tree
+        from monitor.config.page_changes import are_allowed, changes_file, overlaid, refusals  # few have any
+
+        file = changes_file(path)
+        self.changes = file if are_allowed(tree) else None
+        if self.changes_text is None and (self.changes is None or not file.is_file()):
+            return tree
+        name = str(file)
+        try:
+            text = _text_of(file) if self.changes_text is None else self.changes_text
+            self.texts[name] = text
+            part, problems = read_yaml(text, name)
+        except Unreadable as error:
+            self.problems.append(replace(error.problem, file=name))
+            return tree
+        self.problems += [*problems, *refusals(part)]
+        return overlaid(tree, part)
 
     def _find_teams(self, trees: Sequence[Node]) -> None:
         if any(child(tree, "teams") is not None for tree in trees):

@@ -140,7 +140,8 @@ class Loaded:
 
     def files_now(self) -> Sequence[Path]:
         """Return the files that it would be read from now, some of which may be new; a folder that cannot be read."""
-        return [*files_of(self.path, self.texts.teams), *self._files_of_teams()]
+        changes = [file for file in (self.texts.changes,) if file is not None and file.is_file()]
+        return [*files_of(self.path, self.texts.teams), *self._files_of_teams(), *changes]
 
     def _files_of_teams(self) -> Iterator[Path]:
         for team in self.texts.teams:
@@ -186,17 +187,21 @@ def load(
     team_texts: Mapping[str, TeamTexts] | None = None,
     files: ConfigFiles | None = None,
     lazily: bool = False,
+    changes: str | None = None,
 ) -> Loaded:
     """Load a file or a folder of files.
 
     `team_texts`: what to take for the files of teams, in place of those on the disk, by team. `files` takes what is
-    read, for a caller who wants it after an error too. `lazily`: as in `load_for`.
+    read, for a caller who wants it after an error too. `lazily`: as in `load_for`. `changes`: what to take for the file
+    of changes that pages apply, whether they may or not.
 
     Raises:
         ConfigError: it is missing or wrong; all problems at once, in the order of their places.
     """
     with limited_suggestions():
-        return _load(path, environment, team_texts or {}, ConfigFiles() if files is None else files, lazily=lazily)
+        files = ConfigFiles() if files is None else files
+        files.changes_text = changes
+        return _load(path, environment, team_texts or {}, files, lazily=lazily)
 
 
 def load_for(invocation: Invocation, *, lazily: bool = False) -> Loaded:

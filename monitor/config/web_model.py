@@ -108,6 +108,11 @@ class Web(Section):
         description="Header in which a reverse proxy on this machine or in `proxy.trusted` names the client's address, "
         "such as `X-Forwarded-For`; of several the last that is no proxy's. Failed sign-ins are counted by it.",
     )
+    changes: bool = Field(
+        default=False,
+        description="Whether administrators may change tables by pages; `tablewatch.d/ui.yaml` beside the "
+        "configuration holds the changes, and is read last.",
+    )
     proxy: ProxySignIn | None = Field(None, description="A reverse proxy that signs people in.")
     oidc: OidcSignIn | None = Field(None, description="An OpenID Connect provider that signs people in.")
 

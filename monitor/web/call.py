@@ -29,6 +29,7 @@ class Application:
     store: Store
     limit: TryLimit
     questions: TryLimit
+    status_readers: TryLimit
     models: ModelCache
     feed: ChangeFeed
     gates: Mapping[RequestCost, Gate]

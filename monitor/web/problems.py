@@ -15,6 +15,8 @@ RETRY_S: Final = 2
 STATUSES: Final[Mapping[str, int]] = {
     "incident.not_found": 404,
     "silence.not_found": 404,
+    "config.changed": 409,
+    "status_page.not_found": 404,
     "event.not_found": 404,
     "incident.not_allowed": 409,
     "incident.changed": 409,

@@ -15,11 +15,21 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from monitor.answers.ask import Answer, AnswerPlan
 from monitor.config.web_model import cookie_name
 from monitor.integrations.results import ExternalRun
+from monitor.verbs.configuration import CHANGE, TableSettings
 from monitor.verbs.release import ReleaseName
 from monitor.verbs.verb import Access, Nothing
 from monitor.web import sign_in
 from monitor.web.bulk import BulkBody, BulkQuery, act_on_all, show_again, show_bulk
 from monitor.web.call import Call, SharedView, View, WebRoute
+from monitor.web.config_changes import (
+    ChangePage,
+    ChangeQuery,
+    applied_change,
+    download_patch,
+    preview_change,
+    show_change_form,
+)
+from monitor.web.config_changes import show_again as show_change_again
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
 from monitor.web.openapi import api_page, document
 from monitor.web.pages import AssetName, serve_asset
@@ -44,7 +54,12 @@ from monitor.web.private_answers import (
 from monitor.web.rate_limit import RequestCost
 from monitor.web.reports import ReportListQuery, ReportQuery, list_reports, show_record, show_report
 from monitor.web.status import TableName, show_badge, show_liveness, show_metrics, show_readiness
-from monitor.web.verb_routes import API, INCIDENT, table_page, verb_routes
+from monitor.web.status_pages import (
+    StatusSecret,
+    show_status,
+    show_status_badge,
+)
+from monitor.web.verb_routes import API, INCIDENT, form_routes, table_page, verb_routes
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.checks import CheckCostPage, CheckCostQuery, CheckPage, CheckQuery, list_check_costs, show_check
@@ -87,6 +102,7 @@ def routes() -> Sequence[WebRoute]:
         *_asking(),
         *_running(),
         *_recording(),
+        *_configuring(),
         *_signing_in(),
         WebRoute(
             "GET", "/badge/{table:path}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
@@ -113,6 +129,24 @@ def routes() -> Sequence[WebRoute]:
             "A file that pages load",
             query=AssetName,
             load=RequestCost.NONE,
+        ),
+        WebRoute(
+            "GET",
+            "/status/{secret}",
+            Access.PUBLIC,
+            show_status,
+            "Whether the data of a table or a data product may be used, for whoever knows the address",
+            query=StatusSecret,
+            load=RequestCost.VIEW,
+        ),
+        WebRoute(
+            "GET",
+            "/status/{secret}/badge.svg",
+            Access.PUBLIC,
+            show_status_badge,
+            "The same as a picture, which other sites may show",
+            query=StatusSecret,
+            load=RequestCost.VIEW,
         ),
         WebRoute("GET", "/metrics", Access.READ, show_metrics, "Metrics for Prometheus", load=RequestCost.VIEW),
         WebRoute("GET", "/healthz", Access.PUBLIC, show_liveness, "Whether the process answers", load=RequestCost.NONE),
@@ -291,6 +325,42 @@ def _recording() -> Iterator[WebRoute]:
         reply=RecordedRun,
         body=ExternalRun,
     )
+
+
+def _configuring() -> Iterator[WebRoute]:
+    """Yield how an administrator changes tables, by a file that Tablewatch owns."""
+    address, refill = "/configuration/changes", ("config_change", show_change_again)
+    form = WebRoute(
+        "GET",
+        address,
+        Access.ADMINISTER,
+        show_change_form,
+        "The form that changes a table of the configuration",
+        template="config_change",
+        query=ChangeQuery,
+    )
+    yield form
+    preview = replace(
+        form,
+        method="POST",
+        path=f"{address}/preview",
+        handle=preview_change,
+        summary="The diff of a change, and what it would have noticed in the last 28 days; nothing is written",
+        query=Nothing,
+        body=TableSettings,
+        load=RequestCost.HEAVY_VIEW,
+        refill=refill,
+    )
+    yield preview
+    yield replace(preview, path=f"{API}{address}/preview", template=None, refill=None, reply=ChangePage)
+    yield replace(
+        preview,
+        path=f"{address}/patch",
+        handle=download_patch,
+        summary="A change as a patch",
+        template=None,
+    )
+    yield from form_routes(CHANGE, address, "config_change", applied_change, refill=refill)
 
 
 def _signing_in() -> Iterator[WebRoute]:

@@ -28,6 +28,7 @@ from monitor.web.private_answers import MOST_A_MINUTE
 from monitor.web.rate_limit import TryLimit, make_gates
 from monitor.web.routes import routes
 from monitor.web.sign_in import CALLBACK
+from monitor.web.status_pages import MOST_STATUS_READS
 from monitor.web.verb_routes import API
 from store import Store
 
@@ -56,7 +57,8 @@ def make_application(
     feed = ChangeFeed(store, models.change, timing)
     questions = TryLimit(monotonic, most=MOST_A_MINUTE, window_s=60)
     gates = make_gates(_MOST_CONNECTIONS)
-    return Application(project, store, TryLimit(monotonic), questions, models, feed, gates, _provider(project))
+    readers = TryLimit(monotonic, most=MOST_STATUS_READS, window_s=60)
+    return Application(project, store, TryLimit(monotonic), questions, readers, models, feed, gates, _provider(project))
 
 
 def _provider(project: Project) -> OidcProvider | None:

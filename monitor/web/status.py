@@ -51,20 +51,21 @@ def show_badge(call: Call) -> Response:
         raise WebError(404, Problem("table.unknown", "there is no such table in the configuration"))
     with call.store.reading() as tx:
         health = states_of(call.project, tx, [table])[0].health
-    return Response(_svg(table.name, health), media_type="image/svg+xml")
+    return Response(badge_svg(table.name, health.value, _COLOURS[health]), media_type="image/svg+xml")
 
 
-def _svg(name: str, health: TableHealth) -> str:
-    left, right = (_LETTER * len(text) + 12 for text in (name, health.value))
+def badge_svg(name: str, state: str, colour: str) -> str:
+    """Return a badge: a name, and a state on its colour."""
+    left, right = (_LETTER * len(text) + 12 for text in (name, state))
     label, text = (
         f'<text x="{x}" y="14" {_TEXT}>{escape(word)}</text>'
-        for x, word in ((left / 2, name), (left + right / 2, health.value))
+        for x, word in ((left / 2, name), (left + right / 2, state))
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{_HEIGHT}" role="img">'
-        f"<title>{escape(name)}: {health.value}</title>"
+        f"<title>{escape(name)}: {state}</title>"
         f'<rect width="{left}" height="{_HEIGHT}" fill="#1a1f24"/>'
-        f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{_COLOURS[health]}"/>'
+        f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{colour}"/>'
         f"{label}{text}</svg>"
     )
 

@@ -16,10 +16,11 @@ from monitor.config.project import Project
 from monitor.summaries.channel import EnabledChannelPage, ResentMessagePage, SentTestPage
 from monitor.summaries.logged_event import LoggedEventPage
 from monitor.summaries.silence import SilenceListPage, SilencePage
+from monitor.summaries.status_address import StatusAddressLine, StatusAddressListPage, StatusAddressPage
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.problem import Problem, Stop
 from monitor.triage.errors import explained
-from monitor.verbs import channel, event, incident, release, silence
+from monitor.verbs import channel, event, incident, release, silence, status_page
 from monitor.verbs.incident import IncidentNumber
 from monitor.verbs.verb import Access, Acting, Nothing, Query, Verb
 from monitor.web.access import may_act_on
@@ -32,7 +33,7 @@ from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.incidents import IncidentPage, show_incident
 from monitor.web.views.releases import ReleasePage, show_release
 from monitor.web.views.table import TablePage, TableQuery, show_table
-from store import LoggedEvent, ReadTransaction, Silence
+from store import LoggedEvent, ReadTransaction, Silence, StatusAddress, StatusScope
 
 API: Final = "/api/v1"
 INCIDENT: Final = "/incidents/{id:int}"
@@ -50,20 +51,11 @@ def perform(call: Call, verb: Verb[Done]) -> Done:
         WebError: 404 for what its path names and is not there, 403 for a table of others, 409 with what is possible now
             where an incident does not allow it or was changed meanwhile, 422 for what cannot be.
     """
-    principal = call.require_principal()
-    acting = Acting(
-        call.project,
-        call.store,
-        principal.name,
-        str(principal.method),
-        check_table=call.check_may_act,
-        owners=frozenset(principal.grant.owners),
-    )
     try:
         with explained(call.project.config.timezone, how_to_force=_HOW_TO_FORCE):
             if call.if_match is not None:
                 _check_version(call, call.if_match)
-            return verb.act(acting, call.query, call.body)
+            return verb.act(acting_of(call), call.query, call.body)
     except Stop as stop:
         refused = of_stop(stop)
         if refused.status == 404 and verb.target is Nothing:
@@ -87,17 +79,34 @@ def _check_version(call: Call, seen: frozenset[int]) -> None:
     call.body.if_version = version
 
 
+def acting_of(call: Call) -> Acting:
+    """Return on whose behalf a request acts, with the rights of its caller.
+
+    Raises:
+        WebError: the caller is not signed in.
+    """
+    principal = call.require_principal()
+    return Acting(
+        call.project,
+        call.store,
+        principal.name,
+        str(principal.method),
+        check_table=call.check_may_act,
+        owners=frozenset(principal.grant.owners),
+    )
+
+
 def verb_routes() -> Iterator[WebRoute]:
     """Yield the routes of all verbs."""
     for change in incident.VERBS:
-        yield from _forms(
+        yield from form_routes(
             change,
             f"{INCIDENT}/{change.name}",
             lambda call, _: f"/incidents/{call.query.id}#actions",
             _incident,
             refill=("incident", lambda call, _: _incident_page(call, call.query.id)),
         )
-    yield from _forms(
+    yield from form_routes(
         incident.OPEN,
         "/incidents",
         lambda _, done: f"/incidents/{done[0].id}",
@@ -124,14 +133,14 @@ def verb_routes() -> Iterator[WebRoute]:
         query=IncidentNumber,
     )
     for decision in release.VERBS:
-        yield from _forms(
+        yield from form_routes(
             decision,
             f"/releases/{{name}}/{decision.name}",
             lambda call, _: f"{_of_release(call)}#decide",
             _release,
             refill=("release", _release),
         )
-    yield from _forms(
+    yield from form_routes(
         event.ADD,
         "/events",
         lambda _, done: f"{_of_table(done[0].table)}#events",
@@ -139,22 +148,34 @@ def verb_routes() -> Iterator[WebRoute]:
         status=201,
         refill=("table", lambda call, sent: table_page(call, sent.get("table", [""])[0])),
     )
-    yield from _forms(
+    yield from form_routes(
         event.REMOVE, "/events/{id:int}/remove", lambda _, done: f"{_of_table(done.table)}#events", _removed_event
     )
-    alerts = ("alerts", lambda call, _: _alerts(call))
-    yield from _forms(silence.ADD, "/silences", lambda *_: "/alerts#silences", _silence, status=201, refill=alerts)
-    yield from _forms(silence.END, "/silences/{id:int}/end", lambda *_: "/alerts#silences", _silence, refill=alerts)
-    for route in _forms(channel.TEST, "/channels/{name:path}/test", "channel_test", SentTestPage):
+    alerts, shown = ("alerts", lambda call, _: _alerts(call)), lambda *_: "/alerts#silences"
+    yield from form_routes(silence.ADD, "/silences", shown, _silence, status=201, refill=alerts)
+    yield from form_routes(silence.END, "/silences/{id:int}/end", shown, _silence, refill=alerts)
+    for route in form_routes(channel.TEST, "/channels/{name:path}/test", "channel_test", SentTestPage):
         yield replace(route, load=RequestCost.OTHER_SYSTEM)
-    yield from _forms(channel.ENABLE, "/channels/{name:path}/enable", lambda *_: "/alerts", EnabledChannelPage)
-    yield from _forms(channel.RESEND, "/messages/{id}/resend", lambda *_: "/alerts#decisions", ResentMessagePage)
+    yield from form_routes(channel.ENABLE, "/channels/{name:path}/enable", lambda *_: "/alerts", EnabledChannelPage)
+    yield from form_routes(channel.RESEND, "/messages/{id}/resend", lambda *_: "/alerts#decisions", ResentMessagePage)
     yield WebRoute(
         "GET", f"{API}/silences", Access.READ, SharedView(list_silences), "List silences", reply=SilenceListPage
     )
+    for made, path in ((status_page.ADD, "/status-pages"), (status_page.ROTATE, "/status-pages/{id:int}/rotate")):
+        yield from form_routes(made, path, "status_address", _made_address, status=201)
+    revoked = "/status-pages/{id:int}/revoke"
+    yield from form_routes(status_page.REVOKE, revoked, lambda _, done: _of_status(done), _address)
+    yield WebRoute(
+        "GET",
+        f"{API}/status-pages",
+        Access.READ,
+        SharedView(list_addresses),
+        "List the addresses of status pages, without their secret parts",
+        reply=StatusAddressListPage,
+    )
 
 
-def _forms(
+def form_routes(
     verb: Verb[Done],
     path: str,
     shown: Callable[[Call, Done], str] | str,
@@ -172,7 +193,9 @@ def _forms(
 
     def by_form(call: Call) -> Response | BaseModel:
         done: Any = perform(call, verb)
-        return RedirectResponse(shown(call, done), 303) if callable(shown) else done
+        if callable(shown):
+            return RedirectResponse(shown(call, done), 303)
+        return done if isinstance(reply, type) else reply(call, done)
 
     def by_program(call: Call) -> Response:
         done: Any = perform(call, verb)
@@ -283,6 +306,24 @@ def _silence(call: Call, changed: Silence) -> SilencePage:
 def list_silences(_: Project, tx: ReadTransaction, __: Nothing, now: datetime) -> SilenceListPage:
     """Return the silences that hold now."""
     return SilenceListPage.of(tx.silences.all(now), now)
+
+
+def _made_address(call: Call, made: tuple[StatusAddress, str]) -> StatusAddressPage:
+    return StatusAddressPage.made(*made, call.project.config.web.public_url)
+
+
+def _address(_: Call, changed: StatusAddress) -> StatusAddressPage:
+    return StatusAddressPage.of(changed)
+
+
+def _of_status(address: StatusAddress) -> str:
+    section = "tables" if address.scope is StatusScope.TABLE else "products"
+    return f"/{section}/{quote(address.name, safe='')}#status-pages"
+
+
+def list_addresses(_: Project, tx: ReadTransaction, __: Nothing, _now: datetime) -> StatusAddressListPage:
+    """Return the addresses that hold."""
+    return StatusAddressListPage(addresses=tuple(map(StatusAddressLine.of, tx.status_addresses.valid())))
 
 
 def _possible(call: Call) -> Mapping[str, Any]:

@@ -97,7 +97,7 @@ def test_help_lists_twenty_commands_and_names_the_others(capsys: pytest.CaptureF
     """One screen; with --all each command has its sentence."""
     assert run(["--help"], Invocation()) == 0
     short = capsys.readouterr().out
-    listed = re.findall(r"^│ ([a-z]+) +[A-Z]", short, re.MULTILINE)
+    listed = re.findall(r"^│ ([a-z-]+) +[A-Z]", short, re.MULTILINE)
     others = re.search(r"More commands \(--help --all\): ([a-z, \n]+)\.", short)[1].replace(",", " ").split()
     assert len(listed) <= 20
     assert sorted(listed + others) == list(command_files())

@@ -44,6 +44,7 @@ WITHOUT_NAMES = {
     "schedule": {"schedule", "zone"},
     "slot": {"holder", "run_id"},
     "told": {"channel", "delivery_id", "reason"},
+    "status_address": {"digest"},
     "web_user": {"password", "scope"},
     **{key: {"digest", "scope"} for key in ("api_token", "login_link", "web_session")},
 }

@@ -171,7 +171,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             INSERT INTO class_count VALUES (7, x'03', 0, x'05', x'', 0);
             DROP TABLE web_user; DROP TABLE web_session; DROP TABLE login_link; DROP TABLE api_token;
             DROP TABLE release_comparison; DROP TABLE external_item; DROP TABLE logged_event; DROP TABLE daemon_config;
-            DROP TABLE closed_part; DROP TABLE answered_request;
+            DROP TABLE closed_part; DROP TABLE answered_request; DROP TABLE status_address;
             DROP TABLE transition; DROP TABLE warning;
             CREATE TABLE transition (id INTEGER NOT NULL PRIMARY KEY, incident_id INTEGER NOT NULL REFERENCES incident,
                 change TEXT NOT NULL, recorded_us INTEGER NOT NULL, not_before_us INTEGER NOT NULL, settled_us INTEGER,

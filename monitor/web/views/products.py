@@ -12,10 +12,11 @@ from monitor.summaries.health import states_of
 from monitor.summaries.incident import IncidentSummary, summaries_of
 from monitor.summaries.products import ProductLine, product_states
 from monitor.summaries.shapes import Moment, Shape
+from monitor.summaries.status_address import StatusAddressLine
 from monitor.verbs.verb import Query
 from monitor.web.views.shapes import LARGEST_PAGE, Name, NameListPage, NameListQuery, not_there, page_of_names
 from monitor.web.views.tables import RecentTable, downtime_of
-from store import ReadTransaction
+from store import ReadTransaction, StatusScope
 
 
 class ProductQuery(Query):
@@ -40,6 +41,7 @@ class ProductPage(Shape):
     product: ProductLine
     members: tuple[RecentTable, ...]
     incidents: tuple[IncidentSummary, ...]
+    status_addresses: tuple[StatusAddressLine, ...]
 
 
 def list_products(project: Project, tx: ReadTransaction, query: NameListQuery, now: datetime) -> ProductListPage:
@@ -74,4 +76,5 @@ def show_product(project: Project, tx: ReadTransaction, query: ProductQuery, now
         product=ProductLine.of(product),
         members=tuple(RecentTable.of(state, recent=recent[state.table.name]) for state in worst),
         incidents=tuple(summaries_of(project, product.incidents[:LARGEST_PAGE], now)),
+        status_addresses=tuple(map(StatusAddressLine.of, tx.status_addresses.valid(StatusScope.PRODUCT, query.name))),
     )

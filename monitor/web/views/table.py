@@ -20,10 +20,11 @@ from monitor.summaries.promises import MeasuredPromise, PromiseLine, promises_of
 from monitor.summaries.scan_costs import ScanCostPart, TableCost
 from monitor.summaries.service_levels import ContractLine, recent_contracts
 from monitor.summaries.shapes import Moment, Money, Sentence, Shape
+from monitor.summaries.status_address import StatusAddressLine
 from monitor.verbs.verb import Query
 from monitor.web.views.shapes import Name, not_there
 from monitor.web.views.time_lanes import DrawnTime, day_edges, draw_days
-from store import IncidentFilter, LoggedEvent, ReadTransaction, Result
+from store import IncidentFilter, LoggedEvent, ReadTransaction, Result, StatusScope
 
 STRIP_DAYS: Final = 90
 _RECENT: Final = 10
@@ -117,6 +118,7 @@ class TablePage(CataloguedTable):
     events: tuple[LoggedEventLine, ...]
     scan_cost: ScanCostPart
     incremental: IncrementalPart | None
+    status_addresses: tuple[StatusAddressLine, ...]
 
 
 def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: datetime) -> TablePage:
@@ -163,6 +165,7 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
         events=tuple(LoggedEventLine.of(event) for event in _events(tx, table, now)),
         scan_cost=ScanCostPart.of(TableCost.of(project, tx, table.name, now)),
         incremental=IncrementalPart.of(table, tx.classes.closed_parts([table.name]).get(table.name)),
+        status_addresses=tuple(map(StatusAddressLine.of, tx.status_addresses.valid(StatusScope.TABLE, table.name))),
     )
 
 

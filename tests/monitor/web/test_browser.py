@@ -12,7 +12,8 @@ import pytest
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
 from monitor.triage.incident_editor import IncidentEditor
-from store import Scope
+from monitor.web.credentials import digest_of
+from store import Scope, StatusScope
 from tests.monitor.shop import build_shop
 from tests.monitor.web.ledger import charge, open_budget
 from tests.monitor.web.releases import compared, exported, pair
@@ -50,6 +51,8 @@ PAGES: Final = (
     "/reports/2026-W47?scope=product:selling",
     "/reports/2026-11",
     "/configuration",
+    "/configuration/changes?table=orders",
+    "/status/known",
     "/api",
     "/nowhere",
 )
@@ -138,6 +141,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             shop.clock.advance(timedelta(hours=7))
         site = Site(project, store, shop.clock)
         site.incident("amounts are a hundred times too large")
+        with store.writing() as tx:
+            digest = digest_of("known")
+            tx.status_addresses.add(digest, StatusScope.PRODUCT, "selling", by="mia", at=shop.clock.now())
         compared(site)
         exported(site, 1)
         exported(site, 2, earlier=[pair(1, 0)])

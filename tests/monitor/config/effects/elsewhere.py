@@ -32,6 +32,11 @@ ELSEWHERE: Final = tuple(
             _STATE,
         ),
         (
+            "Web.changes",
+            f"{_WEB}test_config_changes.py::test_an_applied_change_lies_over_hand_written_files",
+            _REQUESTS,
+        ),
+        (
             "Expectation.expectation",
             "tests/checks/test_expectation.py::test_a_table_beyond_the_cap_is_misconfigured",
             _GX,
