@@ -627,3 +627,15 @@ CREATE TABLE answered_request (
     answer ${bytes},
     CONSTRAINT pk_answered_request PRIMARY KEY (digest)
 )${strict}
+
+CREATE TABLE status_address (
+    id ${numbered},
+    digest ${bytes} NOT NULL,
+    scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    created_us ${whole} NOT NULL,
+    revoked_us ${whole},
+    CONSTRAINT uq_status_address_digest UNIQUE (digest),
+    CONSTRAINT ck_status_address_scope CHECK (scope = 'table' OR scope = 'product')
+)${strict}
