@@ -1,13 +1,18 @@
-"""Prove that what is stored of incidents is what their events say."""
+"""Prove that what is stored of incidents is what their events say.
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+In a large store only incidents with new events are compared, since the last comparison without a discrepancy; all of
+them once in `_ALL_AGAIN`, or when asked.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, Final
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Row, Text, select, type_coerce
+from sqlalchemy import ColumnElement, Connection, Row, Text, func, insert, select, type_coerce, update
 
 from incidents import BrokenHistory, Event, Incident, to_us
 from incidents.events import decode, replay
@@ -17,13 +22,20 @@ from store._incidents import checksum_of
 from store._json import from_text
 from store._repository import any_of
 from store._rows import IncidentEventRow, IncidentRow
+from store._work_rows import ClockRow
 
 _V: Final = IncidentEventRow.__table__
 _I: Final = IncidentRow.__table__
+_CLOCK: Final = ClockRow.__table__
 
 _BATCH: Final = 1000
 _MOST: Final = 100
 """Discrepancies after which no further incidents are compared: the store needs a backup, however many there are."""
+_FEW: Final = 20_000
+"""A store with no more events is compared whole each time: it takes a few seconds."""
+_AGAIN: Final = 1_000
+"""So many of the last events are read again: on PostgreSQL one may become visible after one with a larger number."""
+_ALL_AGAIN: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +46,95 @@ class Discrepancy:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """So many incidents that are to be compared with their events, or were. `last_event`: the number of the newest one.
+
+    `since`, `all_at`: when the comparison was made after which these changed, and when all were compared last; None
+    where all are compared now.
+    """
+
+    last_event: int
+    incidents: int
+    since: datetime | None = None
+    all_at: datetime | None = None
+    wrong: tuple[Discrepancy, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Check whether all incidents were compared."""
+        return self.since is None
+
+
+def plan_comparison(connection: Connection, now: datetime, *, everything: bool) -> Comparison:
+    """Return what is to be compared: all incidents, or those that changed since the last comparison."""
+    last_event = connection.scalar(select(func.max(_V.c.id))) or 0
+    known = connection.execute(
+        select(*(_CLOCK.c[name].label(name) for name in ("compared_at", "compared_all_at", "compared_event")))
+    ).first()
+    if (
+        not everything
+        and last_event > _FEW
+        and known is not None
+        and known.compared_at is not None
+        and timedelta(0) <= now - known.compared_all_at < _ALL_AGAIN
+        and known.compared_event <= last_event
+    ):
+        incidents = connection.scalar(select(func.count(_V.c.incident_id.distinct())).where(_changed_after(known[2])))
+        return Comparison(last_event, incidents or 0, known.compared_at, known.compared_all_at)
+    return Comparison(last_event, connection.scalar(select(func.count()).select_from(_I)) or 0)
+
+
+def record_comparison(connection: Connection, comparison: Comparison, now: datetime) -> None:
+    """Record that a comparison found no discrepancy."""
+    values = {
+        "compared_at": now,
+        "compared_all_at": comparison.all_at or now,
+        "compared_event": comparison.last_event,
+    }
+    if not connection.execute(update(_CLOCK).values(values)).rowcount:
+        connection.execute(insert(_CLOCK).values(id=1, epoch=0, latest_at=now, **values))
+
+
+def compare(connection: Connection, planned: Comparison, advance: Callable[[int], object]) -> Comparison:
+    """Compare what is planned, at most until `_MOST` discrepancies; `advance` is called with the incidents of a batch.
+
+    What changed without an event since all incidents were compared last is found when all are compared again.
+    """
+    batches = _batches(connection) if planned.is_whole else _changed(connection)
+    wrong: list[Discrepancy] = []
+    for ids in batches:
+        wrong += _discrepancies(connection, ids)
+        advance(len(ids))
+        if len(wrong) >= _MOST:
+            break
+    return replace(planned, wrong=tuple(wrong[:_MOST]))
+
+
+def _changed(connection: Connection) -> Iterator[Sequence[int]]:
+    """Yield the numbers of incidents with an event since the last comparison, or shortly before it."""
+    last = connection.scalar(select(_CLOCK.c.compared_event)) or 0
+    numbers = iter(connection.scalars(select(_V.c.incident_id).distinct().where(_changed_after(last))).all())
+    while ids := list(islice(numbers, _BATCH)):
+        yield ids
+
+
+def _changed_after(event: int) -> ColumnElement[bool]:
+    return _V.c.id > event - _AGAIN
+
+
 def compare_with_events(connection: Connection) -> Sequence[Discrepancy]:
     """Fold the events of every incident and name the first `_MOST` that differ; events without an incident too."""
+    return list(compare(connection, Comparison(0, 0), lambda _: None).wrong)
+
+
+def _discrepancies(connection: Connection, ids: Sequence[int]) -> list[Discrepancy]:
     results: list[Discrepancy] = []
-    for ids in _batches(connection):
-        stored = _incidents.load(connection, ids)
-        response = _histories(connection, ids)
-        for incident_id in ids:
-            problem = _problem(stored.get(incident_id), response.get(incident_id, []))
-            results += [] if problem is None else [Discrepancy(incident_id, problem)]
-            if len(results) == _MOST:
-                return results
+    stored = _incidents.load(connection, ids)
+    response = _histories(connection, ids)
+    for incident_id in ids:
+        problem = _problem(stored.get(incident_id), response.get(incident_id, []))
+        results += [] if problem is None else [Discrepancy(incident_id, problem)]
     return results
 
 

@@ -30,7 +30,7 @@ from store._lock import Leader
 from store._transaction import ReadTransaction, WriteTransaction
 
 if TYPE_CHECKING:
-    from store._rebuild import Discrepancy
+    from store._rebuild import Comparison, Discrepancy
     from store._request_claims import RequestClaim
     from store._retention import Postponed, Pruned, TrustedTime
 
@@ -317,6 +317,27 @@ class Store:
         from store._rebuild import compare_with_events
 
         return self.inspect(compare_with_events)
+
+    def plan_comparison(self, now: datetime, *, everything: bool) -> Comparison:
+        """Return which incidents `compare_incidents` is to compare with their events: all, or those that changed."""
+        from store._rebuild import plan_comparison
+
+        return self.inspect(lambda connection: plan_comparison(connection, now, everything=everything))
+
+    def compare_incidents(
+        self, planned: Comparison, now: datetime, *, advance: Callable[[int], object] = lambda _: None
+    ) -> Comparison:
+        """Compare incidents with their events, at most until a hundred differ; record that none does.
+
+        `advance` is called with the number of incidents after each batch.
+        """
+        from store._rebuild import compare
+
+        comparison = self.inspect(lambda connection: compare(connection, planned, advance))
+        if not comparison.wrong:
+            with suppress(StoreError), self.writing() as tx:  # else the next one begins where this one began
+                tx.record_comparison(comparison, now)
+        return comparison
 
     def try_lead(self) -> bool:
         """Become the daemon that dispatches alerts and reports, unless there is one; return whether this one is.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from store._ledger_repository import LedgerReader, LedgerWriter
     from store._logged_events import LoggedEventReader, LoggedEventWriter
     from store._outbox import OutboxReader, OutboxWriter, WarningReader, WarningWriter
+    from store._rebuild import Comparison
     from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
     from store._result_repository import ResultReader, ResultWriter
     from store._retention import Pruned, TrustedTime
@@ -176,6 +177,12 @@ class WriteTransaction(ReadTransaction):
     def record_time(self, trusted: TrustedTime, *, now: datetime, monotonic: float, boot: str | None) -> None:
         """Record the time, as far as it is trusted."""
         trusted.record(self._connection, now=now, monotonic=monotonic, boot=boot)
+
+    def record_comparison(self, comparison: Comparison, now: datetime) -> None:
+        """Record that incidents agreed with their events."""
+        from store._rebuild import record_comparison
+
+        record_comparison(self._connection, comparison, now)
 
     def note_postponed(self, now: datetime) -> bool:
         """Return whether it was not noted within the last day that data waits, and record that it is now."""

@@ -26,11 +26,12 @@ from monitor.config import Loaded, load_for
 from monitor.config.project import Project
 from monitor.doctor.budgets import examine_ledger, examine_statistics
 from monitor.doctor.finding import Finding, FindingStatus
+from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import Redactor
 from sources import SourceError, TableNotFound, open_source
-from store import CONFIRM, Discrepancy, StoreError, last_file, open_store, schema_problems, store_file
+from store import CONFIRM, Comparison, Discrepancy, StoreError, last_file, open_store, schema_problems, store_file
 
 _OURS: Final = () if "." in monitor.__name__ else ("monitor", *monitor.PACKAGES)
 _PACKAGES: Final = (*_OURS, "tablewatch", "pytest_tablewatch")
@@ -43,8 +44,11 @@ _SHOWN: Final = 10
 """Incidents that do not match their events, each with a finding of its own."""
 
 
-def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
-    """Return all findings: of the installation, and of the configuration that the command was called with, if any."""
+def examine(invocation: Invocation, now: datetime, *, everything: bool = False) -> Sequence[Finding]:
+    """Return all findings: of the installation, and of the configuration that the command was called with, if any.
+
+    `everything`: every incident and every page of the store is checked, however large it is.
+    """
     findings = [*examine_installation()]
     try:
         loaded = load_for(invocation)
@@ -62,7 +66,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
         return [*findings, *examine_clock(now, None), Finding("configuration", FindingStatus.ERROR, message, hint)]
     text = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
     findings.append(Finding("configuration", FindingStatus.OK, text))
-    from_store = [*examine_store(loaded, now)]
+    from_store = [*examine_store(loaded, now, everything=everything)]
     newest = next((item for item in from_store if isinstance(item, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_channels(loaded), *examine_disks(loaded)]
     findings += [item for item in from_store if isinstance(item, Finding)]
@@ -136,7 +140,7 @@ def examine_channels(loaded: Loaded) -> Iterator[Finding]:
         yield Finding("channels", FindingStatus.OK, f"{count(len(channels), 'channel')} understood; {hint}")
 
 
-def examine_store(loaded: Loaded, now: datetime) -> Iterator[Finding | datetime]:
+def examine_store(loaded: Loaded, now: datetime, *, everything: bool = False) -> Iterator[Finding | datetime]:
     """Examine that the store can be reached, is whole, and agrees with its own events; gives its newest run too."""
     url = loaded.config.storage.url
     try:
@@ -153,8 +157,14 @@ def examine_store(loaded: Loaded, now: datetime) -> Iterator[Finding | datetime]
         yield Finding("store", FindingStatus.OK if writable else FindingStatus.ERROR, message)
         return
     try:
-        with open_store(url, thorough=True) as store:
-            wrong, missing, schema = store.rebuild_check(), store.missing(), schema_problems(store)
+        with open_store(url) as store:
+            planned = store.plan_comparison(now, everything=everything)
+        with (
+            open_store(url, thorough=planned.is_whole) as store,
+            progress("comparing incidents with their events", planned.incidents) as advance,
+        ):
+            compared = store.compare_incidents(planned, now, advance=advance)
+            missing, schema = store.missing(), schema_problems(store)
             with store.reading() as tx:
                 counts = tx.counts()
                 newest = max((watch.last_run_at for watch in tx.results.watches().values()), default=None)
@@ -169,20 +179,28 @@ def examine_store(loaded: Loaded, now: datetime) -> Iterator[Finding | datetime]
     except StoreError as error:
         yield Finding("store", FindingStatus.ERROR, str(error))
         return
-    yield from _discrepancies(wrong)
+    yield from _discrepancies(compared.wrong)
     if schema is None:
         hint = "GRANT CREATE ON DATABASE to its user while doctor runs"
         yield Finding("store", FindingStatus.UNKNOWN, "its schema cannot be compared: no schema can be created", hint)
     if missing is not None:
         hint = f"restore a backup; if the store was removed on purpose, remove {last_file(Path(store.name))} too"
         yield Finding("store", FindingStatus.ERROR, missing, hint)
-    if not wrong and missing is None:
+    if not compared.wrong and missing is None:
         held = f"{count(counts.runs, 'run')}, {count(counts.incidents, 'incident')}"
-        yield Finding("store", FindingStatus.OK, f"{store.name} is intact and consistent with its events: {held}")
+        yield _consistent(store.name, compared, held)
     if postponed is not None and (postponed.runs or postponed.incidents):
         yield Finding("retention", FindingStatus.WARNING, postponed.why, CONFIRM)
     if newest is not None:
         yield newest
+
+
+def _consistent(name: str, compared: Comparison, held: str) -> Finding:
+    if compared.since is None or compared.all_at is None:
+        return Finding("store", FindingStatus.OK, f"{name} is intact and consistent with its events: {held}")
+    changed = f"what is stored of {count(compared.incidents, 'incident')} with events since {_minute(compared.since)}"
+    hint = f"every incident and page was checked on {_minute(compared.all_at)}; 'tablewatch doctor --full' checks all again"
+    return Finding("store", FindingStatus.OK, f"{name}: {changed} agrees with them; it holds {held}", hint)
 
 
 def _discrepancies(wrong: Sequence[Discrepancy]) -> Iterator[Finding]:

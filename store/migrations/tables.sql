@@ -236,6 +236,9 @@ CREATE TABLE clock (
     boot TEXT,
     uptime_us ${whole},
     noted_us ${whole},
+    compared_us ${whole},
+    compared_all_us ${whole},
+    compared_event ${whole},
     CONSTRAINT pk_clock PRIMARY KEY (id),
     CONSTRAINT ck_clock_one CHECK (id = 1)
 )${strict}

@@ -122,6 +122,23 @@ def test_the_store_is_examined_as_a_whole(here: Path) -> None:
     assert finding.verdict is FindingStatus.ERROR
 
 
+def test_a_large_store_is_examined_where_it_changed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second look names since when it looked, and how to look at everything."""
+    monkeypatch.setattr("store._rebuild._FEW", 0)
+    loaded = load(here / "tablewatch.yaml")
+    with open_store("sqlite:///store.db") as store, store.writing() as tx:
+        tx.incidents.open(opened("orders.1"), recorded_at=AT, actor="mia")
+    first, second, third = (
+        next(one for one in examine_store(loaded, _NOW, everything=everything) if isinstance(one, Finding))
+        for everything in (False, False, True)
+    )
+    assert "is intact and consistent with its events" in first.message
+    assert f"1 incident with events since {_NOW:%Y-%m-%d %H:%MZ} agrees with them" in second.message
+    assert second.hint is not None
+    assert "doctor --full" in second.hint
+    assert third == first
+
+
 def test_a_store_in_which_nothing_fits_is_described_in_few_lines(here: Path) -> None:
     """Ten incidents that do not match their events are named; of the others it is said how many there are at least."""
     with open_store("sqlite:///store.db") as store, store.writing() as tx:
