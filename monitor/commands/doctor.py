@@ -38,8 +38,8 @@ def doctor(
     Data is deleted by age only while the clock is within a day of a time that was recorded before; --confirm-clock
     lets it be deleted after a longer pause.
 
-    Of a store with more than 20,000 events only incidents that changed since the last comparison without a fault are compared with
-    their events, and all of them every 30 days or with --full.
+    Of a store with more than 20,000 events only incidents that changed since the last comparison without a fault are
+    compared with their events, and all of them every 30 days or with --full.
 
     Example: tablewatch doctor -c tablewatch.yaml
     """

@@ -199,7 +199,8 @@ def _consistent(name: str, compared: Comparison, held: str) -> Finding:
     if compared.since is None or compared.all_at is None:
         return Finding("store", FindingStatus.OK, f"{name} is intact and consistent with its events: {held}")
     changed = f"what is stored of {count(compared.incidents, 'incident')} with events since {_minute(compared.since)}"
-    hint = f"every incident and page was checked on {_minute(compared.all_at)}; 'tablewatch doctor --full' checks all again"
+    when = _minute(compared.all_at)
+    hint = f"every incident and page was checked on {when}; 'tablewatch doctor --full' checks all again"
     return Finding("store", FindingStatus.OK, f"{name}: {changed} agrees with them; it holds {held}", hint)
 
 
