@@ -108,7 +108,7 @@ ADD: Final = Verb(
     _add,
     "Make an address at which consumers see the status of a table or a data product without signing in",
     "--table sales.orders",
-    "It is shown once. Anyone with it sees whether the data may be used, and no column, check or person.",
+    "It is shown once. A reader of it sees whether the data may be used, and no column, check or person.",
     whole=True,
     creates=True,
 )

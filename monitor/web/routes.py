@@ -135,7 +135,7 @@ def routes() -> Sequence[WebRoute]:
             "/status/{secret}",
             Access.PUBLIC,
             show_status,
-            "Whether the data of a table or a data product may be used, for whoever knows the address",
+            "Whether the data of a table or a data product may be used, at a secret address",
             query=StatusSecret,
             load=RequestCost.VIEW,
         ),

@@ -1,4 +1,4 @@
-"""Status pages for consumers: a page and a badge at an address that nobody can guess, without sign-in.
+"""Status pages for consumers: a page and a badge at an address that cannot be guessed, without sign-in.
 
 An address that is unknown, was revoked, or is of what left the configuration is the same 404.
 """

@@ -56,7 +56,7 @@ def test_what_was_never_checked_is_not_good(site: Site) -> None:
 
 
 def test_a_check_that_is_overdue_makes_it_unknown(site: Site) -> None:
-    """Nobody looks any more: the page says since when."""
+    """No run for two days: the page says since when."""
     _look(site)
     path = _address(site)
     site.clock.advance(timedelta(days=2))
