@@ -152,7 +152,7 @@ def test_is_documented(name):
     """A check has a section with an example that is valid, its observed keys, and what it does not see."""
     text = section(name)
     assert examples(name)
-    assert "What it does not see" in text
+    assert "It does not see" in text
     own = text if "as `primary_key`" not in text else text + section("primary_key")
     assert all(f"`{key}`" in own for key in OBSERVED[name])
 
