@@ -53,7 +53,7 @@ SWITCHES: Final = (
         "Extras, as in `pip install '.[postgres,apprise]'`",
         "Extras, as in `pip install 'tablewatch[postgres,apprise]'`",
     ),
-    Switch("README.md", "**Status.** Not released: install from a checkout; stores", "**Status.** Version {0}; stores"),
+    Switch("README.md", "**Status.** Not released: install from a checkout. Stores", "**Status.** Version {0}. Stores"),
     Switch("CHANGELOG.md", "Nothing was released yet. What there is", "The first release. What there is"),
 )
 """Texts that the first release changes; a later one finds none of them, and changes none."""

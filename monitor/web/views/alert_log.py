@@ -56,7 +56,7 @@ class AlertDecision(Shape):
     channels: tuple[ChannelDecision, ...]
 
     @classmethod
-    def of(cls, transition: Transition, states: Mapping[str, DeliveryState], undecided: str) -> Self:
+    def of(cls, transition: Transition, states: Mapping[str, DeliveryState], undecided: str | None) -> Self:
         """Return a change with the decisions about it, each message with its state; `undecided`: why it has none."""
         decision = transition.decision or {"why": undecided, "channels": {}}
         return cls(
@@ -206,13 +206,16 @@ def decisions_of(
     no_channel, no_daemon, grouped, due = (str(reason) for reason in UNDECIDED)
 
     def undecided(change: Transition) -> str:
-        if not project.config.alerts.channels:
+        alerts = project.config.alerts if project.is_whole() else None  # with errors in it, neither rule is known
+        if alerts is not None and not alerts.channels:
             return no_channel
         if not beats or max(beats) < change.recorded_at:
             return no_daemon
-        return grouped if now - change.recorded_at < project.config.alerts.group_wait else due
+        return grouped if alerts is not None and now - change.recorded_at < alerts.group_wait else due
 
-    return tuple(AlertDecision.of(item, states, undecided(item)) for item in transitions)
+    return tuple(
+        AlertDecision.of(item, states, undecided(item) if item.decision is None else None) for item in transitions
+    )
 
 
 def _channels(project: Project, tx: ReadTransaction) -> Sequence[ChannelHealth]:

@@ -25,7 +25,7 @@ def _held(desk: Desk) -> str:
     with desk.decisions() as decisions:
         found = decisions.standing()
         assert found.decision is ReleaseDecision.HELD
-        return found.said
+        return found.summary
 
 
 def _exports(desk: Desk) -> int:

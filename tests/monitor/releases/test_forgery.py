@@ -158,7 +158,7 @@ def test_after_a_person_has_looked_every_release_is_on_hold(desk: Desk) -> None:
         assert ledger.adopt(reason="looked at by the board", actor="board", now=now)
         assert not ledger.adopt(reason="once more", actor="board", now=now)
         assert not ledger.verify().flaws
-        assert "put on hold by board" in decisions.standing().said
+        assert "put on hold by board" in decisions.standing().summary
     with pytest.raises(Stop, match="cannot be exported: put on hold"):
         desk.export("second.parquet")
     desk.approve()

@@ -236,7 +236,7 @@ SENTENCES: dict[str, Said] = {
     "People answered {n:count} of {alarms:count} alerts; {share:ratio} of these were not false (95 % interval "
     "{low:ratio} to {high:ratio}). Of all alerts, between {least:ratio} and {most:ratio} were not false.": Said(
         ("7 of 15 alerts; 25% of these were not false", "interval 20% to 90%", "between 10% and 40% were not false"),
-        ("15件のアラームのうち7件に回答", "25%は誤検知ではありません", "信頼区間 20%", "割合は10%"),
+        ("15件のアラートのうち7件に回答", "25%は誤検知ではありません", "信頼区間 20%", "割合は10%"),
     ),
 }
 

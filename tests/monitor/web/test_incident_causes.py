@@ -27,7 +27,7 @@ def test_the_page_lists_candidates_and_claims_nothing(site: Site) -> None:
     assert text.index("loader &lt;b&gt;") < text.index("long before")
     assert "too late" not in text
     japanese = client.get(f"/incidents/{number}", headers={"accept-language": "ja"}).text
-    assert "原因と確かめられたものではありません" in html.unescape(japanese)
+    assert "原因と確定したものではありません" in html.unescape(japanese)
     assert "orders のデプロイ" in japanese
 
 
