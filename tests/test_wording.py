@@ -64,15 +64,20 @@ ODD: Final = re.compile(
     re.IGNORECASE,
 )
 """Words of comments, docstrings and messages for which engineers write a noun: a user, an attacker, the process."""
+JOINT: Final = re.compile(r"""(["'])\s*\n\s*[a-zA-Z]{0,2}["']""")
+"""Where a literal is written in two pieces."""
 STRINGS: Final = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 QUOTED: Final = re.compile(r"`[^`]*`")
 
 
 def texts_of_code() -> Iterator[tuple[str, str]]:
-    """Yield every literal of several words of the product, with its place; docstrings are not read by users."""
+    """Yield each literal of several words, with its place, of modules with a banned phrase; users read no docstring."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            if not WRONG.search(JOINT.sub("", text)):  # a hundred times faster than parsing it
+                continue
+            tree = ast.parse(text)
             docstrings = {
                 id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and is_text(node.value)
             }
@@ -168,6 +173,7 @@ def test_no_prose_has_an_odd_word(package: str) -> None:
     assert [
         f"{path.relative_to(ROOT)}:{number}: {match[0]}"
         for path in sorted((ROOT / package).rglob("*.py"))
+        if ODD.search(path.read_text(encoding="utf-8"))
         for number, line in _prose(path, messages=package != "tests")
         if (match := ODD.search(QUOTED.sub("", line)))
     ] == []

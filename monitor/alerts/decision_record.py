@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, Self
 
+from checks import Message
 from incidents import Incident
 from monitor.alerts.decide import NotificationReason
 from monitor.alerts.hold import Hold, HoldReason
@@ -13,6 +14,14 @@ from store import Transition
 
 RECHECK_AFTER: Final = timedelta(minutes=5)
 """After how long at most an alert that is held back is decided again."""
+
+UNDECIDED: Final = (
+    Message("no alert channel is configured"),
+    Message("no daemon has run since; tablewatch run starts one"),
+    Message("it waits for other changes of its table (alerts.group_wait)"),
+    Message("the daemon decides it next"),
+)
+"""Why a change has no decision yet; the first reason that holds."""
 
 
 class DecisionAction(StrEnum):

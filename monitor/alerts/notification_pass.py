@@ -29,13 +29,6 @@ from store import (
 
 NO_CHANNEL: Final = Message("no route matches, and the owner has no channel")
 NO_TABLE: Final = Message("no route matches, and the table is not configured")
-UNDECIDED: Final = (
-    Message("no alert channel is configured"),
-    Message("no daemon has run since; tablewatch run starts one"),
-    Message("it waits for other changes of its table (alerts.group_wait)"),
-    Message("the daemon decides it next"),
-)
-"""Why a change has no decision yet; the first reason that holds."""
 
 
 @dataclass(frozen=True, slots=True)

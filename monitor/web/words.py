@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from checks import Message, Status
 from incidents import Lever
-from monitor.alerts.decision_record import DecisionAction
-from monitor.alerts.notification_pass import NO_CHANNEL, NO_TABLE, UNDECIDED
+from monitor.alerts.decision_record import UNDECIDED, DecisionAction
+from monitor.alerts.notification_pass import NO_CHANNEL, NO_TABLE
 from monitor.channels import TicketStatus
 from monitor.reporting import release_comparison, release_record
 from monitor.reporting.words import (

@@ -52,6 +52,7 @@ def _names(project: Project, store: Store, week: str) -> dict[str, list[str]]:
     return {
         "tables": tables[:_EACH],
         "badge": tables[:3],
+        "status": ["none"],
         "checks": checks[::step],
         "incidents": numbers[-_EACH:],
         "reports": [week, *(f"{week}?scope=product:{name}" for name in project.config.products)],

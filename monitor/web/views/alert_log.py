@@ -7,7 +7,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field
 
-from monitor.alerts.notification_pass import UNDECIDED
+from monitor.alerts.decision_record import UNDECIDED
 from monitor.config.project import Project
 from monitor.summaries.shapes import Moment, Shape
 from monitor.summaries.silence import SilenceLine
