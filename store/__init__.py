@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     from store._notices import Transition as Transition
     from store._open import open_store as open_store
     from store._open import schema_problems as schema_problems
-    from store._rebuild import Comparison as Comparison
     from store._rebuild import Discrepancy as Discrepancy
+    from store._rebuild import EventComparison as EventComparison
     from store._release_ledger import ReleaseLedger as ReleaseLedger
     from store._release_ledger import RememberedPersons as RememberedPersons
     from store._restore import Restored as Restored
@@ -138,7 +138,7 @@ _HOMES: Final = {
         "Silence Transition"
     ),
     "_open": "open_store schema_problems",
-    "_rebuild": "Comparison Discrepancy",
+    "_rebuild": "EventComparison Discrepancy",
     "_release_ledger": "ReleaseLedger RememberedPersons",
     "_restore": "Restored restore",
     "_retention": "CONFIRM Postponed Pruned",

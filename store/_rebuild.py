@@ -47,7 +47,7 @@ class Discrepancy:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class EventComparison:
     """So many incidents that are to be compared with their events, or were. `last_event`: the number of the newest one.
 
     `since`, `all_at`: when the comparison was made after which these changed, and when all were compared last; None
@@ -66,7 +66,7 @@ class Comparison:
         return self.since is None
 
 
-def plan_comparison(connection: Connection, now: datetime, *, everything: bool) -> Comparison:
+def plan_comparison(connection: Connection, now: datetime, *, everything: bool) -> EventComparison:
     """Return what is to be compared: all incidents, or those that changed since the last comparison."""
     last_event = connection.scalar(select(func.max(_V.c.id))) or 0
     known = connection.execute(
@@ -81,11 +81,11 @@ def plan_comparison(connection: Connection, now: datetime, *, everything: bool) 
         and known.compared_event <= last_event
     ):
         incidents = connection.scalar(select(func.count(_V.c.incident_id.distinct())).where(_changed_after(known[2])))
-        return Comparison(last_event, incidents or 0, known.compared_at, known.compared_all_at)
-    return Comparison(last_event, connection.scalar(select(func.count()).select_from(_I)) or 0)
+        return EventComparison(last_event, incidents or 0, known.compared_at, known.compared_all_at)
+    return EventComparison(last_event, connection.scalar(select(func.count()).select_from(_I)) or 0)
 
 
-def record_comparison(connection: Connection, comparison: Comparison, now: datetime) -> None:
+def record_comparison(connection: Connection, comparison: EventComparison, now: datetime) -> None:
     """Record that a comparison found no discrepancy."""
     values = {
         "compared_at": now,
@@ -96,7 +96,7 @@ def record_comparison(connection: Connection, comparison: Comparison, now: datet
         connection.execute(insert(_CLOCK).values(id=1, epoch=0, latest_at=now, **values))
 
 
-def compare(connection: Connection, planned: Comparison, advance: Callable[[int], object]) -> Comparison:
+def compare(connection: Connection, planned: EventComparison, advance: Callable[[int], object]) -> EventComparison:
     """Compare what is planned, at most until `_MOST` discrepancies; `advance` is called with the incidents of a batch.
 
     What changed without an event since all incidents were compared last is found when all are compared again.
@@ -125,7 +125,7 @@ def _changed_after(event: int) -> ColumnElement[bool]:
 
 def compare_with_events(connection: Connection) -> Sequence[Discrepancy]:
     """Fold the events of every incident and name the first `_MOST` that differ; events without an incident too."""
-    return list(compare(connection, Comparison(0, 0), lambda _: None).wrong)
+    return list(compare(connection, EventComparison(0, 0), lambda _: None).wrong)
 
 
 def _discrepancies(connection: Connection, ids: Sequence[int]) -> list[Discrepancy]:

@@ -30,7 +30,7 @@ from store._lock import Leader
 from store._transaction import ReadTransaction, WriteTransaction
 
 if TYPE_CHECKING:
-    from store._rebuild import Comparison, Discrepancy
+    from store._rebuild import Discrepancy, EventComparison
     from store._request_claims import RequestClaim
     from store._retention import Postponed, Pruned, TrustedTime
 
@@ -318,15 +318,15 @@ class Store:
 
         return self.inspect(compare_with_events)
 
-    def plan_comparison(self, now: datetime, *, everything: bool) -> Comparison:
+    def plan_comparison(self, now: datetime, *, everything: bool) -> EventComparison:
         """Return which incidents `compare_incidents` is to compare with their events: all, or those that changed."""
         from store._rebuild import plan_comparison
 
         return self.inspect(lambda connection: plan_comparison(connection, now, everything=everything))
 
     def compare_incidents(
-        self, planned: Comparison, now: datetime, *, advance: Callable[[int], object] = lambda _: None
-    ) -> Comparison:
+        self, planned: EventComparison, now: datetime, *, advance: Callable[[int], object] = lambda _: None
+    ) -> EventComparison:
         """Compare incidents with their events, at most until a hundred differ; record that none does.
 
         `advance` is called with the number of incidents after each batch.

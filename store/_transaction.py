@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from store._ledger_repository import LedgerReader, LedgerWriter
     from store._logged_events import LoggedEventReader, LoggedEventWriter
     from store._outbox import OutboxReader, OutboxWriter, WarningReader, WarningWriter
-    from store._rebuild import Comparison
+    from store._rebuild import EventComparison
     from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
     from store._result_repository import ResultReader, ResultWriter
     from store._retention import Pruned, TrustedTime
@@ -178,7 +178,7 @@ class WriteTransaction(ReadTransaction):
         """Record the time, as far as it is trusted."""
         trusted.record(self._connection, now=now, monotonic=monotonic, boot=boot)
 
-    def record_comparison(self, comparison: Comparison, now: datetime) -> None:
+    def record_comparison(self, comparison: EventComparison, now: datetime) -> None:
         """Record that incidents agreed with their events."""
         from store._rebuild import record_comparison
 

@@ -31,7 +31,7 @@ from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from monitor.terminal.redaction import Redactor
 from sources import SourceError, TableNotFound, open_source
-from store import CONFIRM, Comparison, Discrepancy, StoreError, last_file, open_store, schema_problems, store_file
+from store import CONFIRM, Discrepancy, EventComparison, StoreError, last_file, open_store, schema_problems, store_file
 
 _OURS: Final = () if "." in monitor.__name__ else ("monitor", *monitor.PACKAGES)
 _PACKAGES: Final = (*_OURS, "tablewatch", "pytest_tablewatch")
@@ -195,7 +195,7 @@ def examine_store(loaded: Loaded, now: datetime, *, everything: bool = False) ->
         yield newest
 
 
-def _consistent(name: str, compared: Comparison, held: str) -> Finding:
+def _consistent(name: str, compared: EventComparison, held: str) -> Finding:
     if compared.since is None or compared.all_at is None:
         return Finding("store", FindingStatus.OK, f"{name} is intact and consistent with its events: {held}")
     changed = f"what is stored of {count(compared.incidents, 'incident')} with events since {_minute(compared.since)}"

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from incidents import Assigned, Incident
-from store import Comparison, Discrepancy, Store, _rebuild
+from store import Discrepancy, EventComparison, Store, _rebuild
 from tests.store.made import AT, HOUR, opened
 
 PROBLEM = "it is not what its events amount to"
@@ -22,7 +22,7 @@ def _open(store: Store, number: int) -> Incident:
         return tx.incidents.open(opened(f"check-{number}"), recorded_at=AT, actor="tablewatch")
 
 
-def _compare(store: Store, hours: int, *, everything: bool = False) -> Comparison:
+def _compare(store: Store, hours: int, *, everything: bool = False) -> EventComparison:
     now = AT + hours * HOUR
     counted: list[int] = []
     done = store.compare_incidents(store.plan_comparison(now, everything=everything), now, advance=counted.append)
@@ -40,11 +40,11 @@ def _lie(store: Store, incident: Incident) -> None:
 def test_only_incidents_with_new_events_are_compared(store: Store) -> None:
     """A second comparison reads those that changed; a discrepancy elsewhere waits for one of everything."""
     incidents = [_open(store, number) for number in range(12)]
-    assert _compare(store, 0) == Comparison(12, 12)
-    assert _compare(store, 1) == Comparison(12, 0, since=AT, all_at=AT)
+    assert _compare(store, 0) == EventComparison(12, 12)
+    assert _compare(store, 1) == EventComparison(12, 0, since=AT, all_at=AT)
     with store.writing() as tx:
         tx.incidents.append(incidents[4], [Assigned("mia")], recorded_at=AT, actor="mia")
-    assert _compare(store, 2) == Comparison(13, 1, since=AT + HOUR, all_at=AT)
+    assert _compare(store, 2) == EventComparison(13, 1, since=AT + HOUR, all_at=AT)
     _lie(store, incidents[0])
     assert _compare(store, 3).wrong == ()
     assert _compare(store, 4, everything=True).wrong == (Discrepancy(incidents[0].id, PROBLEM),)
