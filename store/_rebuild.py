@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, Row, Text, func, insert, select, type_coerce, update
+from sqlalchemy import ColumnElement, Connection, Row, Text, func, select, type_coerce, update
 
 from incidents import BrokenHistory, Event, Incident, to_us
 from incidents.events import decode, replay
@@ -86,14 +86,13 @@ def plan_comparison(connection: Connection, now: datetime, *, everything: bool) 
 
 
 def record_comparison(connection: Connection, comparison: EventComparison, now: datetime) -> None:
-    """Record that a comparison found no discrepancy."""
+    """Record that a comparison found no discrepancy, in a store that has seen a time; `now` is not taken for one."""
     values = {
         "compared_at": now,
         "compared_all_at": comparison.all_at or now,
         "compared_event": comparison.last_event,
     }
-    if not connection.execute(update(_CLOCK).values(values)).rowcount:
-        connection.execute(insert(_CLOCK).values(id=1, epoch=0, latest_at=now, **values))
+    connection.execute(update(_CLOCK).values(values))
 
 
 def compare(connection: Connection, planned: EventComparison, advance: Callable[[int], object]) -> EventComparison:

@@ -11,8 +11,10 @@ PROBLEM = "it is not what its events amount to"
 
 
 @pytest.fixture(autouse=True)
-def _large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store with ten events is large, and none of the events compared before is read again."""
+def _large(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store with ten events is large, has seen a time, and none of the events compared before is read again."""
+    with store.writing() as tx:
+        tx.schedule.keep_time(AT)
     monkeypatch.setattr(_rebuild, "_FEW", 10)
     monkeypatch.setattr(_rebuild, "_AGAIN", 0)
 
@@ -77,3 +79,12 @@ def test_a_small_store_is_compared_whole(store: Store) -> None:
     _compare(store, 0)
     _lie(store, incident)
     assert _compare(store, 1).wrong == (Discrepancy(incident.id, PROBLEM),)
+
+
+def test_a_comparison_is_no_time_that_the_store_has_seen(store: Store) -> None:
+    """A clock that is far ahead while `doctor` runs does not count as set back afterwards."""
+    for number in range(12):
+        _open(store, number)
+    _compare(store, 10_000)
+    with store.writing() as tx:
+        assert tx.schedule.keep_time(AT + HOUR) == 0

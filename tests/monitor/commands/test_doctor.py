@@ -127,6 +127,7 @@ def test_a_large_store_is_examined_where_it_changed(here: Path, monkeypatch: pyt
     monkeypatch.setattr("store._rebuild._FEW", 0)
     loaded = load(here / "tablewatch.yaml")
     with open_store("sqlite:///store.db") as store, store.writing() as tx:
+        tx.schedule.keep_time(AT)
         tx.incidents.open(opened("orders.1"), recorded_at=AT, actor="mia")
     first, second, third = (
         next(one for one in examine_store(loaded, _NOW, everything=everything) if isinstance(one, Finding))
