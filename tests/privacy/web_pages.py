@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from monitor.web.credentials import start_session
 from monitor.web.mcp_server import Assistant
 from monitor.web.routes import routes
 from monitor.web.server import asgi, make_application
-from store import Grant, SignInMethod, Store, WebRole
+from store import Grant, SignInMethod, StatusScope, Store, WebRole, WriteTransaction
 
 _EACH: Final = 25
 """Tables, checks and incidents that are asked for."""
@@ -46,19 +47,28 @@ def main(config: Path, week: str) -> None:
 def _names(project: Project, store: Store, week: str) -> dict[str, list[str]]:
     tables = [table.name for table in project.config.tables]
     checks = [table.check_id(check) for table in project.config.tables for check in table.checks]
-    with store.reading() as tx:
+    with store.writing() as tx:
         numbers = [str(incident.id) for incident in tx.incidents.matching()]
+        status = list(_secrets(tx, project, tables[:3]))
     step = max(len(checks) // _EACH, 1)
     return {
         "tables": tables[:_EACH],
         "badge": tables[:3],
-        "status": ["none"],
+        "status": status,
         "checks": checks[::step],
         "incidents": numbers[-_EACH:],
         "reports": [week, *(f"{week}?scope=product:{name}" for name in project.config.products)],
         "products": list(project.config.products),
         "releases": list(project.config.releases),
     }
+
+
+def _secrets(tx: WriteTransaction, project: Project, tables: list[str]) -> Iterator[str]:
+    """Make addresses of status pages, and yield the secret part of each."""
+    for table in tables:
+        digest = sha256(table.encode()).digest()
+        tx.status_addresses.add(digest, StatusScope.TABLE, table, by="mia", at=project.clock.now())
+        yield table
 
 
 def _requests(names: dict[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:

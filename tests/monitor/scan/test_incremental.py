@@ -79,7 +79,10 @@ class People:
                 connection.executemany(statement, texts) if rows else connection.execute(statement)
             return
         with duckdb.connect(str(self.file)) as connection:
-            insert_rows(connection, statement, rows) if rows else connection.execute(statement)
+            if rows and "VALUES" in statement:
+                insert_rows(connection, statement, rows)
+            else:
+                connection.executemany(statement, rows) if rows else connection.execute(statement)
 
     def insert(self, people: Sequence[tuple[Any, ...]], *, logged: bool = True) -> None:
         """Add people: born, city, day, seen."""
