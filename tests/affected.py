@@ -33,6 +33,7 @@ OTHERS: Final = {
     "templates/": ("tests/templates", "tests/monitor/web", "tests/monitor/reporting"),
     "docs/": ("tests/docs",),
     "README.md": ("tests/docs",),
+    "examples/skeletons/": ("tests/monitor/commands/test_dev.py",),
     "CONTRIBUTING.md": ("tests/docs",),
     "pyproject.toml": ("tests/test_extras.py", "tests/release"),
 }

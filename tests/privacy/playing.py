@@ -189,6 +189,7 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("import-openlineage", ["import", "openlineage", "torn/results.json"]),
         ("export-openlineage", ["export", "openlineage", "--since", "30d"]),
         ("mcp", ["mcp"]),
+        *((f"dev-{kind}", ["dev", f"new-{kind}", "canary"]) for kind in ("check", "channel", "source")),
         ("event", ["event", "add", "deploy", "--table", "csv.people", "--note", "loader 2.3"]),
         ("events", ["event", "list"]),
         ("event-remove", ["event", "remove", "1"]),
