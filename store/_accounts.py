@@ -1,7 +1,7 @@
 """Who may use the web application: users, sessions, login links and API tokens. Secrets are kept as hashes only."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -196,6 +196,11 @@ class AccountReader(Repository):
         statement = select(*_SESSIONS.columns).where(_SESSION.c.digest == digest)
         return _SESSIONS.first(self._connection.execute(statement))
 
+    def sessions(self) -> list[WebSession]:
+        """Return all sessions, whether they still hold or not, the last used one first."""
+        order = _SESSION.c.seen_at.desc()
+        return _SESSIONS.values(self._connection.execute(select(*_SESSIONS.columns).order_by(order)))
+
     def token(self, digest: bytes) -> ApiToken | None:
         """Return an API token by its digest, whether it still holds or not."""
         return _TOKENS.first(self._connection.execute(select(*_TOKENS.columns).where(_TOKEN.c.digest == digest)))
@@ -215,19 +220,45 @@ class AccountWriter(AccountReader):
             StoreConflict: there is one of that name.
         """
         if self.user(user.name) is not None:
-            raise StoreConflict(f"user '{user.name}' is in the store; remove it first to change it")
+            raise StoreConflict(f"user '{user.name}' is in the store; change its role, or remove it first")
         self._insert(_USER, [_USERS.cells(user)])
 
-    def remove_user(self, name: str) -> None:
-        """Remove a user with every session and unused link of that name.
+    def remove_user(self, name: str) -> WebUser:
+        """Remove a user with every session and unused link of that name, and return them.
 
         Raises:
             NotRecorded: there is none of that name.
         """
-        if not self._connection.execute(delete(_USER).where(_USER.c.name == name)).rowcount:
+        user = self._known_user(name)
+        self._connection.execute(delete(_USER).where(_USER.c.name == name))
+        self._sign_out(name)
+        return user
+
+    def change_user(
+        self, name: str, *, grant: Grant | None = None, password: str | None = None, kept: bytes | None = None
+    ) -> WebUser:
+        """Set the grant or the password of a user, end their sessions and links, and return them.
+
+        `kept`: the digest of a session that lasts.
+
+        Raises:
+            NotRecorded: there is none of that name.
+        """
+        user = self._known_user(name)
+        changed = replace(user, grant=grant or user.grant, password=password or user.password)
+        self._connection.execute(update(_USER).where(_USER.c.name == name).values(_USERS.cells(changed)))
+        self._sign_out(name, kept)
+        return changed
+
+    def _known_user(self, name: str) -> WebUser:
+        user = self.user(name)
+        if user is None:
             raise NotRecorded(f"user '{name}' is not in the store; 'tablewatch account user list' shows those that are")
-        for table in (_SESSION, _LINK):
-            self._connection.execute(delete(table).where(table.c.name == name))
+        return user
+
+    def _sign_out(self, name: str, kept: bytes | None = None) -> None:
+        self._connection.execute(delete(_LINK).where(_LINK.c.name == name))
+        self._connection.execute(delete(_SESSION).where(_SESSION.c.name == name, _SESSION.c.digest != (kept or b"")))
 
     def add_link(self, link: LoginLink) -> None:
         """Add a login link."""
@@ -265,14 +296,17 @@ class AccountWriter(AccountReader):
         """Note when a token was last used."""
         self._connection.execute(update(_TOKEN).where(_TOKEN.c.digest == digest).values(used_at=at))
 
-    def revoke_token(self, name: str, at: datetime) -> None:
-        """Revoke an API token; one that is revoked stays as it is.
+    def revoke_token(self, name: str, at: datetime) -> ApiToken:
+        """Revoke an API token, and return it; one that is revoked stays as it is.
 
         Raises:
             NotRecorded: there is none of that name.
         """
-        if self._connection.scalar(select(_TOKEN.c.name).where(_TOKEN.c.name == name)) is None:
+        statement = select(*_TOKENS.columns).where(_TOKEN.c.name == name)
+        token = _TOKENS.first(self._connection.execute(statement))
+        if token is None:
             hint = "'tablewatch account token list' shows those that are"
             raise NotRecorded(f"API token '{name}' is not in the store; {hint}")
         holds = (_TOKEN.c.name == name, _TOKEN.c.revoked_at.is_(None))
         self._connection.execute(update(_TOKEN).where(*holds).values(revoked_at=at))
+        return replace(token, revoked_at=token.revoked_at or at)

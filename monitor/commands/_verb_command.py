@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Present: TypeAlias = Callable[[Invocation, "Project", "Store", Any], None]
 """Shows what a verb returned; the store is still open."""
-_FOR_PROGRAMS: Final = "if_version"
-"""The field of what a program read before it decided."""
+_FOR_PROGRAMS: Final = ("if_version", "present")
+"""The fields of what a program read before it decided, and of what a browser's user has to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,14 @@ class _Parameter:
             words["parser"] = read_number
         elif kind is int:
             words["min"] = next((mark.ge for mark in self.marks if isinstance(mark, Ge)), None)
+        if typed.asked:
+            if not field.is_required():
+                switch = typer.Option(f"--{self.name}/--no-{self.name}", help=field.description)
+                yield _keyword(self.key, Annotated[bool, switch], default=True)
+            return
         mark = typer.Argument(**words) if self.is_argument else typer.Option(self.text, **words)
         default = inspect.Parameter.empty if field.is_required() else field.get_default()
+        default = list(default) if isinstance(default, tuple) else default
         yield _keyword(self.key, Annotated[kind if default is not None else kind | None, mark], default)
         if self.removal is not None:
             yield _keyword(self.removal, Annotated[bool, typer.Option(typed.removal, help="Remove it.")], default=False)
@@ -89,15 +95,20 @@ def _command(group: str, verb: Verb[Any], present: Present) -> Callable[..., Non
         _Parameter(name, field, model is verb.target)
         for model in (verb.target, verb.body)
         for name, field in model.model_fields.items()
-        if name != _FOR_PROGRAMS
+        if name not in _FOR_PROGRAMS
     ]
     example = f"tablewatch {group} {verb.name} {verb.example}"
 
     def run(ctx: typer.Context, by: str | None = None, **values: Any) -> None:
+        asks = False
         for item in parameters:
             if item.removal is not None and (values[item.key] is None) != values.pop(item.removal):
                 text = f"use either {item.text} or {item.typed.removal}"
                 raise Stop(ExitCode.USAGE, Problem("usage", text, hint=example))
+            if item.typed.asked and item.field.is_required():
+                values[item.key] = _asked()
+            elif item.typed.asked:
+                asks, values[item.key] = values[item.key], None
         texts = {key: item.text for item in parameters for key in (item.name, item.field.alias or item.name)}
         given = {
             is_target: {
@@ -106,7 +117,7 @@ def _command(group: str, verb: Verb[Any], present: Present) -> Callable[..., Non
             for is_target in (True, False)
         }
         target = _validated(verb.target, given[True], texts)
-        _act(ctx.obj, verb, (target, _validated(verb.body, given[False], texts)), texts, present, by)
+        _act(ctx.obj, verb, (target, _validated(verb.body, given[False], texts)), texts, present, by, asks=asks)
 
     run.__name__ = verb.name
     run.__doc__ = f"{f'{verb.summary}. {verb.detail}'.strip()}\n\nExample: {example}"
@@ -125,6 +136,8 @@ def _act(
     texts: Mapping[str, str],
     present: Present,
     by: str | None,
+    *,
+    asks: bool,
 ) -> None:
     from monitor.config.project import Project
     from monitor.triage.errors import explained
@@ -133,7 +146,13 @@ def _act(
     project = Project.of(invocation, lazily=not verb.whole)
     with project.open_store(existing=not verb.creates) as store, explained(project.config.timezone):
         acting = Acting(
-            project, store, name, os_account(name), note=invocation.note, named=lambda field: texts.get(field, field)
+            project,
+            store,
+            name,
+            os_account(name),
+            note=invocation.note,
+            named=lambda field: texts.get(field, field),
+            ask=lambda: _asked() if asks else None,
         )
         present(invocation, project, store, verb.act(acting, *models))
 
@@ -168,10 +187,29 @@ def _kind(annotation: Any) -> Any:
     """Return the type of an annotation: without its metadata, and without None."""
     if get_origin(annotation) is Annotated:
         return _kind(get_args(annotation)[0])
+    if get_origin(annotation) is tuple:
+        return list.__class_getitem__(_kind(get_args(annotation)[0]))
     if get_args(annotation):
         (inner,) = (item for item in get_args(annotation) if item is not type(None))
         return _kind(inner)
     return annotation
+
+
+def _asked() -> str:
+    """Return a password that is typed twice, or is the first line of a pipe.
+
+    Raises:
+        Stop: the two are not the same.
+    """
+    import sys
+    from getpass import getpass
+
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    secret = getpass("Password: ")
+    if getpass("Again: ") != secret:
+        raise Stop(ExitCode.USAGE, Problem("usage", "the two are not the same; nothing was changed"))
+    return secret
 
 
 def _identifier(option: str) -> str:

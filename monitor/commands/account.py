@@ -1,60 +1,31 @@
 """`tablewatch account`: manage users, login links and API tokens of the web pages."""
 
-from contextlib import contextmanager
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from monitor.commands._options import check_web_installed, reading, typed_times
+from monitor.commands._options import check_web_installed, reading, who
+from monitor.commands._verb_command import add_verbs
 from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
+from monitor.verbs.account import END_SESSION, OF_TOKENS, OF_USERS, RoleWord, check_account_name, granted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from monitor.config.project import Project
+    from monitor.summaries.account import AccountListPage, SessionPage, TokenPage, UserPage
     from store import Grant, Store
-
-
-class RoleWord(StrEnum):
-    """Roles of users."""
-
-    VIEWER = "viewer"
-    RESPONDER = "responder"
-    OWNER = "owner"
-    STEWARD = "steward"
-    ADMIN = "admin"
-    ASK = "ask"
-
-
-class TokenRoleWord(StrEnum):
-    """Roles of API tokens."""
-
-    VIEWER = "viewer"
-    RESPONDER = "responder"
-    OWNER = "owner"
-    ASK = "ask"
-
-
-Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and . _ @ + -")]
-Owners: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--owner", help="Act on or ask about tables of this owner only. Repeatable."),
-]
-Domains: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--domain", help="Act on or ask about tables of this domain only. Repeatable."),
-]
 
 app = typer.Typer(
     help="Manage users, login links and API tokens of the web pages.", no_args_is_help=True, rich_help_panel="Set up"
 )
 user = typer.Typer(help="Users who sign in by a password, or by a proxy.", no_args_is_help=True)
 token = typer.Typer(help="Tokens with which programs use the API.", no_args_is_help=True)
+session = typer.Typer(help="Browsers that are signed in.", no_args_is_help=True)
 app.add_typer(user, name="user")
 app.add_typer(token, name="token")
+app.add_typer(session, name="session")
 
 
 @app.callback()
@@ -64,12 +35,20 @@ def _group() -> None:
 
 @user.callback()
 def _users() -> None:
-    """Add, list and remove users."""
+    """Add, list, change and remove users."""
+    check_web_installed()
 
 
 @token.callback()
 def _tokens() -> None:
     """Add, list and revoke API tokens."""
+    check_web_installed()
+
+
+@session.callback()
+def _sessions() -> None:
+    """List and end sessions."""
+    check_web_installed()
 
 
 @app.command("login-link")
@@ -77,20 +56,33 @@ def login_link(
     ctx: typer.Context,
     as_: Annotated[str, typer.Option("--as", metavar="NAME", help="Who signs in.")],
     role: Annotated[RoleWord, typer.Option(help="What they may do.")] = RoleWord.VIEWER,
-    owner: Owners = None,
-    domain: Domains = None,
+    owner: Annotated[
+        list[str] | None,
+        typer.Option("--owner", help="Act on or ask about tables of this owner only. Repeatable."),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", help="Act on or ask about tables of this domain only. Repeatable."),
+    ] = None,
 ) -> None:
     """Print a link that signs a user in once, within 10 minutes.
 
     Example: tablewatch account login-link --as mia --role responder
     """
+    from monitor.config.project import Project
+    from monitor.verbs.verb import Acting
     from store import server_address
 
+    check_web_installed()
+    check_account_name(as_)
     invocation: Invocation = ctx.obj
-    with _accounts(invocation, as_) as (project, store, now):
-        web, login = project.config.web, Login(as_, _grant(project, role, owner, domain))
+    project = Project.of(invocation)
+    with project.open_store(existing=True) as store:
+        acting = Acting(project, store, who(None), named=lambda field: f"--{field}")
+        login = Login(as_, granted(acting, role, owner or (), domain or ()))
+        web = project.config.web
         address = web.public_url or server_address(project.config.storage.url) or f"http://{web.listen}"
-        emit_link(invocation, store, login, address, now)
+        emit_link(invocation, store, login, address, project.clock.now())
 
 
 class Login(NamedTuple):
@@ -102,7 +94,7 @@ class Login(NamedTuple):
 
 def emit_link(invocation: Invocation, store: "Store", login: Login, address: str, now: "datetime") -> None:
     """Print a new login link below an address."""
-    from monitor.web.credentials import make_link
+    from monitor.verbs.account_secrets import make_link
 
     with store.writing() as tx:
         secret = make_link(tx, login.name, login.grant, now)
@@ -111,107 +103,18 @@ def emit_link(invocation: Invocation, store: "Store", login: Login, address: str
     _emit_secret(invocation, result, url)
 
 
-def check_account_name(name: str) -> None:
-    """Check that a name may be that of a user.
-
-    Raises:
-        Stop: it may not.
-    """
-    from monitor.web.credentials import is_account_name
-
-    if not is_account_name(name):
-        raise Stop(ExitCode.USAGE, Problem("web.name", f"'{name}' is no name; use letters, digits and . _ @ + -"))
-
-
-@user.command("add")
-def add_user(
-    ctx: typer.Context,
-    name: Name,
-    role: Annotated[RoleWord, typer.Option(help="What they may do.")] = RoleWord.VIEWER,
-    owner: Owners = None,
-    domain: Domains = None,
-    password: Annotated[
-        bool, typer.Option("--password/--no-password", help="Ask for a password; without, a proxy signs them in.")
-    ] = True,
-) -> None:
-    """Add a user. The password is asked for; from a pipe it is the first line.
-
-    Example: tablewatch account user add mia --role owner --domain sales
-    """
-    from store import WebUser
-
-    invocation: Invocation = ctx.obj
-    with _accounts(invocation, name) as (project, store, now):
-        grant = _grant(project, role, owner, domain)
-        hashed = _hashed_password() if password else None
-        with store.writing() as tx:
-            tx.accounts.add_user(WebUser(name, grant, hashed, now))
-    invocation.emit(
-        lambda: {"schema": "tablewatch.web_user/1", "name": name, **_as_json(grant), "password": password},
-        lambda console: console.print(f"user {name} is {_described(grant)}"),
-    )
-
-
 @user.command("list")
 def list_users(ctx: typer.Context) -> None:
     """List users.
 
     Example: tablewatch account user list
     """
-    from monitor.config.project import Project
-    from monitor.terminal.tables import draw_table
-
-    invocation: Invocation = ctx.obj
-    with reading(Project.of(invocation)) as tx:
-        users = tx.accounts.users()
-    items = [{"name": item.name, **_as_json(item.grant), "password": item.password is not None} for item in users]
+    users = _accounts(ctx.obj).users
     rows = [
-        (item.name, _described(item.grant), "no" if item.password is None else "yes", f"{item.created_at:%Y-%m-%d}")
-        for item in users
+        (item.name, item.described, "yes" if item.password else "no", f"{item.created_at:%Y-%m-%d}") for item in users
     ]
-    heads = ("user", "~role", "password", "added")
-    invocation.emit(
-        {"schema": "tablewatch.web_users/1", "users": items},
-        lambda console: draw_table(console, heads, rows) if rows else console.print("no users"),
-    )
-
-
-@user.command("remove")
-def remove_user(ctx: typer.Context, name: Name) -> None:
-    """Remove a user and sign them out everywhere.
-
-    Example: tablewatch account user remove mia
-    """
-    invocation: Invocation = ctx.obj
-    with _accounts(invocation, name) as (_, store, _now), store.writing() as tx:
-        tx.accounts.remove_user(name)
-    result = {"schema": "tablewatch.web_user/1", "name": name, "removed": True}
-    invocation.emit(result, lambda console: console.print(f"user {name} was removed and is signed out"))
-
-
-@token.command("add")
-def add_token(
-    ctx: typer.Context,
-    name: Name,
-    role: Annotated[TokenRoleWord, typer.Option(help="What the program may do.")] = TokenRoleWord.VIEWER,
-    owner: Owners = None,
-    domain: Domains = None,
-    expires: Annotated[str, typer.Option(metavar="LENGTH", help="Holds for so long, at most a year.")] = "90d",
-) -> None:
-    """Make an API token and print it; it is shown once.
-
-    Example: tablewatch account token add ci --role responder --expires 30d
-    """
-    from monitor.web.credentials import make_token
-
-    invocation: Invocation = ctx.obj
-    with _accounts(invocation, name) as (project, store, now):
-        grant = _grant(project, RoleWord(role.value), owner, domain)
-        life = typed_times(project, invocation, now).length("--expires", expires)
-        with store.writing() as tx:
-            secret = make_token(tx, name, grant, now=now, life=life)
-    result = {"schema": "tablewatch.api_token/1", "name": name, **_as_json(grant), "token": secret}
-    _emit_secret(invocation, result, secret)
+    result = {"schema": "tablewatch.web_users/1", "users": [item.plain() for item in users]}
+    _emit_rows(ctx.obj, result, ("user", "~role", "password", "added"), rows, "no users")
 
 
 @token.command("list")
@@ -220,103 +123,65 @@ def list_tokens(ctx: typer.Context) -> None:
 
     Example: tablewatch account token list
     """
-    from monitor.config.project import Project
-    from monitor.terminal.tables import draw_table
+    tokens = _accounts(ctx.obj).tokens
+    rows = [
+        (item.name, item.described, item.state.value, f"{item.expires_at:%Y-%m-%d}", str(item.last_used or "never"))
+        for item in tokens
+    ]
+    result = {"schema": "tablewatch.api_tokens/1", "tokens": [item.plain() for item in tokens]}
+    _emit_rows(ctx.obj, result, ("token", "~role", "state", "expires", "last used"), rows, "no API tokens")
 
-    invocation: Invocation = ctx.obj
+
+@session.command("list")
+def list_sessions(ctx: typer.Context) -> None:
+    """List the sessions that last.
+
+    Example: tablewatch account session list
+    """
+    sessions = _accounts(ctx.obj).sessions
+    rows = [
+        (item.id, item.name, item.described, item.method.value, f"{item.seen_at:%Y-%m-%d %H:%M}") for item in sessions
+    ]
+    result = {"schema": "tablewatch.web_sessions/1", "sessions": [item.plain() for item in sessions]}
+    _emit_rows(ctx.obj, result, ("session", "user", "~role", "signed in by", "last used (UTC)"), rows, "no sessions")
+
+
+def _accounts(invocation: Invocation) -> "AccountListPage":
+    from monitor.config.project import Project
+    from monitor.summaries.account import AccountListPage
+    from monitor.verbs.account_secrets import lasts
+
     project = Project.of(invocation)
     with reading(project) as tx:
-        tokens = tx.accounts.tokens()
-    now = project.clock.now()
-    items, rows = [], []
-    for item in tokens:
-        state = "revoked" if item.revoked_at is not None else "expired" if now >= item.expires_at else "valid"
-        used = None if item.used_at is None else f"{item.used_at:%Y-%m-%d}"
-        times = {"expires_at": item.expires_at.isoformat(), "last_used": used}
-        items.append({"name": item.name, **_as_json(item.grant), "state": state, **times})
-        rows.append((item.name, _described(item.grant), state, f"{item.expires_at:%Y-%m-%d}", used or "never"))
-    heads = ("token", "~role", "state", "expires", "last used")
-    invocation.emit(
-        {"schema": "tablewatch.api_tokens/1", "tokens": items},
-        lambda console: draw_table(console, heads, rows) if rows else console.print("no API tokens"),
-    )
+        return AccountListPage.read(tx, project.clock.now(), lasts)
 
 
-@token.command("revoke")
-def revoke_token(ctx: typer.Context, name: Name) -> None:
-    """Revoke an API token, at once.
+def _emit_rows(
+    invocation: Invocation,
+    result: "Mapping[str, Any]",
+    heads: "Sequence[str]",
+    rows: "Sequence[Sequence[str]]",
+    none: str,
+) -> None:
+    from monitor.terminal.tables import draw_table
 
-    Example: tablewatch account token revoke ci
-    """
-    invocation: Invocation = ctx.obj
-    with _accounts(invocation, name) as (_, store, now), store.writing() as tx:
-        tx.accounts.revoke_token(name, now)
-    result = {"schema": "tablewatch.api_token/1", "name": name, "revoked": True}
-    invocation.emit(result, lambda console: console.print(f"API token {name} is revoked"))
-
-
-@contextmanager
-def _accounts(invocation: Invocation, name: str) -> "Iterator[tuple[Project, Store, datetime]]":
-    """Return the project, its store and the time, to change the account of a name; leave with what is refused."""
-    from monitor.config.project import Project
-    from store import NotRecorded, StoreConflict
-
-    check_web_installed()
-    check_account_name(name)
-    project = Project.of(invocation)
-    try:
-        with project.open_store(existing=True) as store:
-            yield project, store, project.clock.now()
-    except NotRecorded as error:
-        raise Stop(ExitCode.NOTHING_SELECTED, Problem("web.not_found", str(error))) from None
-    except StoreConflict as error:
-        raise Stop(ExitCode.USAGE, Problem("web.exists", str(error))) from None
-    except ValueError as error:
-        raise Stop(ExitCode.USAGE, Problem("web.refused", str(error))) from None
+    invocation.emit(result, lambda console: draw_table(console, heads, rows) if rows else console.print(none))
 
 
-def _grant(project: "Project", role: RoleWord, owners: list[str] | None, domains: list[str] | None) -> "Grant":
-    """Return the grant that the options describe.
-
-    Raises:
-        Stop: an owner or domain that is not configured, or none for the role of an owner.
-    """
-    from store import Grant, WebRole
-
-    for kind, names, configured in (
-        ("owner", owners or [], project.config.owners),
-        ("domain", domains or [], project.config.domains),
-    ):
-        for name in names:
-            if name not in configured:
-                raise Stop(ExitCode.USAGE, unknown_name(kind, name, configured))
-    if role is RoleWord.OWNER and not (owners or domains):
-        raise Stop(ExitCode.USAGE, Problem("usage", "role owner needs --owner or --domain: whose tables"))
-    return Grant(WebRole(role.value), tuple(owners or ()), tuple(domains or ()))
+def _present_user(invocation: Invocation, _: "Project", __: "Store", done: "UserPage") -> None:
+    text = "was removed and is signed out" if done.removed else f"is {done.described}"
+    invocation.emit(done, lambda console: console.print(f"user {done.name} {text}"))
 
 
-def _hashed_password() -> str:
-    """Return the hash of a password that is typed, or is the first line of a pipe."""
-    import sys
-    from getpass import getpass
-
-    from monitor.web.credentials import hash_password
-
-    if not sys.stdin.isatty():
-        return hash_password(sys.stdin.readline().rstrip("\r\n"))
-    password = getpass("Password: ")
-    if getpass("Again: ") != password:
-        raise Stop(ExitCode.USAGE, Problem("web.password", "the two are not the same; nothing was added"))
-    return hash_password(password)
+def _present_token(invocation: Invocation, _: "Project", __: "Store", done: "TokenPage") -> None:
+    if done.token is not None:
+        _emit_secret(invocation, done.plain(), done.token)
+    else:
+        invocation.emit(done, lambda console: console.print(f"API token {done.name} is revoked"))
 
 
-def _as_json(grant: "Grant") -> "Mapping[str, Any]":
-    return {"role": grant.role.value, "owners": list(grant.owners), "domains": list(grant.domains)}
-
-
-def _described(grant: "Grant") -> str:
-    limits = ", ".join([*grant.owners, *grant.domains])
-    return f"{grant.role.value} ({limits})" if limits else grant.role.value
+def _present_session(invocation: Invocation, _: "Project", __: "Store", done: "SessionPage") -> None:
+    invocation.emit(done, lambda console: console.print(f"session {done.id} of {done.name} has ended"))
 
 
 def _emit_secret(invocation: Invocation, result: "Mapping[str, Any]", secret: str) -> None:
@@ -325,3 +190,8 @@ def _emit_secret(invocation: Invocation, result: "Mapping[str, Any]", secret: st
 
     shown = Invocation(invocation.config_path, invocation.format, Redactor(urls=False))
     shown.emit(result, lambda console: console.print(secret))
+
+
+add_verbs(user, "account user", OF_USERS, _present_user)
+add_verbs(token, "account token", OF_TOKENS, _present_token)
+add_verbs(session, "account session", [END_SESSION], _present_session)

@@ -31,7 +31,7 @@ def mcp(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     if act_as is not None:
-        from monitor.commands.account import check_account_name
+        from monitor.verbs.account import check_account_name
 
         check_account_name(act_as)
     from monitor.web.mcp_server import Assistant, serve_stdio

@@ -43,7 +43,8 @@ def serve(
     invocation: Invocation = ctx.obj
     project = Project(load_apart_for(invocation))
     check_web_installed(oidc=project.config.web.oidc is not None)
-    from monitor.commands.account import Login, check_account_name, emit_link
+    from monitor.commands.account import Login, emit_link
+    from monitor.verbs.account import check_account_name
     from monitor.web.server import SERVED, make_application
     from monitor.web.server import serve as serve_application
     from store import Grant, WebRole, announced_server

@@ -26,6 +26,7 @@ class Access(StrEnum):
     RELEASE = "release"
     ADMINISTER = "administer"
     ASK = "ask"
+    OWN_ACCOUNT = "own-account"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ class Typed:
     """How a command takes a field, where that does not follow from its name and type.
 
     `argument`: by its place, not as an option. `option`: its name. `removal`: the option that gives None explicitly.
+    `asked`: it is a secret, which a command asks for.
     """
 
     metavar: str | None = None
     option: str | None = None
     argument: bool = False
     removal: str | None = None
+    asked: bool = False
 
 
 def _one_line(text: str) -> str:
@@ -108,6 +111,8 @@ class Acting:
     `name` is the person or program, `proof` how that is known (a password, a token, a user of the machine).
     `check_table` raises where the actor may not act on a table. `owners`: in whose name the actor acts only.
     `named` returns what a field is called where it was given: `--until` of a command.
+    `ask` returns a secret that was not given, where a person can be asked at once.
+    `administers`: it may change the accounts of others. `session`: the digest of that of its browser.
     """
 
     project: "Project"
@@ -118,6 +123,9 @@ class Acting:
     owners: frozenset[str] = frozenset()
     note: Callable[[str], None] = lambda _: None
     named: Callable[[str], str] = str
+    ask: Callable[[], str | None] = lambda: None
+    administers: bool = True
+    session: bytes | None = None
 
     @property
     def actor(self) -> str:
@@ -153,6 +161,7 @@ class Verb(Generic[Done]):
     returns what was changed. `summary` is one sentence without a full stop; `detail` follows it in the help. `tool` is
     its name among those of assistants, if it is one. `whole`: the configuration must be free of errors as a whole.
     `creates`: there need not be a store yet. `recorded`: the name of who acts is recorded, so the command takes `--by`.
+    `secret`: a field or what it returns is one, so that no answer is stored to be given again.
     """
 
     name: str
@@ -167,3 +176,4 @@ class Verb(Generic[Done]):
     whole: bool = False
     creates: bool = False
     recorded: bool = True
+    secret: bool = False

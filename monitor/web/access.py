@@ -8,15 +8,16 @@ from monitor.config import Config
 from monitor.verbs.verb import Access
 from store import Grant, SignInMethod, WebRole
 
+_OF_ALL: Final = (Access.PUBLIC, Access.OWN_ACCOUNT)
 ALLOWED: Final[Mapping[WebRole, frozenset[Access]]] = {
-    WebRole.VIEWER: frozenset({Access.PUBLIC, Access.READ}),
-    WebRole.RESPONDER: frozenset({Access.PUBLIC, Access.READ, Access.RESPOND}),
-    WebRole.OWNER: frozenset({Access.PUBLIC, Access.READ, Access.RESPOND}),
-    WebRole.STEWARD: frozenset({Access.PUBLIC, Access.READ, Access.RELEASE, Access.ASK}),
+    WebRole.VIEWER: frozenset({*_OF_ALL, Access.READ}),
+    WebRole.RESPONDER: frozenset({*_OF_ALL, Access.READ, Access.RESPOND}),
+    WebRole.OWNER: frozenset({*_OF_ALL, Access.READ, Access.RESPOND}),
+    WebRole.STEWARD: frozenset({*_OF_ALL, Access.READ, Access.RELEASE, Access.ASK}),
     WebRole.ADMIN: frozenset(Access),
-    WebRole.ASK: frozenset({Access.PUBLIC, Access.ASK}),
+    WebRole.ASK: frozenset({*_OF_ALL, Access.ASK}),
 }
-"""The rights of each role; `Grant.owners` and `Grant.domains` limit on which tables it may act."""
+"""The rights of each role; programs never have `OWN_ACCOUNT`. `Grant.owners` and `domains` limit the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,10 @@ class Principal:
 
 def is_allowed(principal: Principal | None, access: Access) -> bool:
     """Check whether a user, or None without sign-in, may use a route."""
-    return access is Access.PUBLIC or (principal is not None and access in ALLOWED[principal.grant.role])
+    if principal is None or access is Access.PUBLIC:
+        return access is Access.PUBLIC
+    is_program = principal.method is SignInMethod.API
+    return access in ALLOWED[principal.grant.role] and not (is_program and access is Access.OWN_ACCOUNT)
 
 
 def may_act_on(grant: Grant, config: Config, table: str) -> bool:

@@ -120,7 +120,8 @@ class WebRoute:
     """One method of one path. A reply that is a model is a page by `template`, else JSON.
 
     `query` is the model of the values in the path and the query string, `body` that of a form or of JSON. `refill`: the
-    page that shows the form of this route again where it is refused.
+    page that shows the form of this route again where it is refused. `secret`: what is sent or answered is, so that
+    it is not stored under an Idempotency-Key.
     """
 
     method: str
@@ -136,6 +137,7 @@ class WebRoute:
     media_type: str = "application/json"
     load: RequestCost = RequestCost.PAGE
     refill: Refill | None = None
+    secret: bool = False
 
     @property
     def name(self) -> str:

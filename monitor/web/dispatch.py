@@ -126,7 +126,7 @@ def _answer(
     call = _call(route, application, pages, request, principal)
     try:
         filled = _with_body(route, call, request, raw)
-        key = key_of(request) if route.is_api and route.method in UNSAFE else None
+        key = key_of(request) if route.is_api and route.method in UNSAFE and not route.secret else None
         if key is not None and isinstance(filled.body, QuestionBody):  # whose answers the ledger keeps
             filled.body.request_id = filled.body.request_id or key
             key = None

@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 from monitor.config import OidcSignIn
 from monitor.config.web_model import is_private_way
 from monitor.terminal.problem import Problem
-from monitor.web.credentials import is_account_name
+from monitor.verbs.account_secrets import is_account_name
 from monitor.web.problems import WebError
 from store import Grant, WebRole
 

@@ -31,6 +31,9 @@ STATUSES: Final[Mapping[str, int]] = {
     "alert.unknown_channel": 404,
     "alert.not_found": 404,
     "alert.not_sent": 502,
+    "web.not_found": 404,
+    "web.exists": 409,
+    "access.account": 403,
     "release.own_table": 403,
     "release.no_approver": 403,
 }

@@ -113,7 +113,8 @@ def _with_value(field: str, kind: str, values: Sequence[str]) -> str:
         return _TEXT_AREA.sub(lambda match: f"{match[1]}\n{escape(value)}{match[2]}", field)
     if field.startswith("<select"):
         plain = re.sub(r"(<option\b[^>]*?) selected", r"\1", field)
-        return re.sub(rf'(<option value="{re.escape(escape(value))}")', r"\1 selected", plain, count=1)
+        chosen = "|".join(re.escape(escape(item)) for item in values)
+        return re.sub(rf'(<option value="(?:{chosen})")', r"\1 selected", plain)
     if kind in {"checkbox", "radio"}:
         plain = field.replace(" checked", "")
         return plain[:-1] + " checked>" if unescape(_attributes(field).get("value", "")) in values else plain

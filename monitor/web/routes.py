@@ -19,6 +19,7 @@ from monitor.verbs.configuration import CHANGE, TableSettings
 from monitor.verbs.release import ReleaseName
 from monitor.verbs.verb import Access, Nothing
 from monitor.web import sign_in
+from monitor.web.accounts import account_routes
 from monitor.web.bulk import BulkBody, BulkQuery, act_on_all, show_again, show_bulk
 from monitor.web.call import Call, SharedView, View, WebRoute
 from monitor.web.config_changes import (
@@ -104,6 +105,7 @@ def routes() -> Sequence[WebRoute]:
         *_recording(),
         *_configuring(),
         *_signing_in(),
+        *account_routes(),
         WebRoute(
             "GET", "/badge/{table:path}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
         ),

@@ -1,6 +1,7 @@
 """Sign in by a password, a link or an identity provider, and sign out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import quote
@@ -12,8 +13,9 @@ from starlette.responses import RedirectResponse, Response
 from monitor.config import Web
 from monitor.config.web_model import attempt_cookie_name, cookie_name
 from monitor.terminal.problem import Problem
+from monitor.verbs.account_secrets import ABSOLUTE, digest_of, is_password, start_session
 from monitor.web.call import Call
-from monitor.web.credentials import ABSOLUTE, digest_of, grant_of_user, is_password, start_session
+from monitor.web.credentials import grant_of_user
 from monitor.web.oidc import ATTEMPT_LIFE, OidcProvider, SignInAttempt, grant_of, name_of, provider_error
 from monitor.web.problems import WebError
 from store import Grant, SignInMethod
@@ -117,17 +119,27 @@ def sign_in(call: Call) -> Response:
     keys = [f"name {call.body.name}"]
     if call.client is not None:  # else all users behind a proxy: one guesser would lock all others out
         keys.append(f"address {call.client}")
-    limit = call.application.limit
-    wait_s = limit.begin(*keys)
+    with counted(call, *keys):
+        with call.store.reading() as tx:
+            user = tx.accounts.user(call.body.name)
+        if not is_password(call.body.password, None if user is None else user.password) or user is None:
+            raise WebError(401, Problem("sign_in.refused", "the name or the password is wrong"))
+    return _start(call, user.name, SignInMethod.FORM, user.grant, to=local_path(call.body.next))
+
+
+@contextmanager
+def counted(call: Call, *keys: str) -> Iterator[None]:
+    """Count a try before it is judged, and take it back where the block raises nothing.
+
+    Raises:
+        WebError: 429 after too many failures.
+    """
+    wait_s = call.application.limit.begin(*keys)
     if wait_s is not None:
         problem = Problem("sign_in.limit", "too many failed sign-ins; try again in 15 minutes")
         raise WebError(429, problem, headers={"retry-after": str(wait_s)})
-    with call.store.reading() as tx:
-        user = tx.accounts.user(call.body.name)
-    if not is_password(call.body.password, None if user is None else user.password) or user is None:
-        raise WebError(401, Problem("sign_in.refused", "the name or the password is wrong"))
-    limit.take_back(*keys)
-    return _start(call, user.name, SignInMethod.FORM, user.grant, to=local_path(call.body.next))
+    yield
+    call.application.limit.take_back(*keys)
 
 
 def use_link(call: Call) -> Response:

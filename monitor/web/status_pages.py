@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from monitor.terminal.problem import Problem, Stop
+from monitor.verbs.account_secrets import digest_of
 from monitor.web.boundary import SECURITY_HEADERS
 from monitor.web.call import Call
-from monitor.web.credentials import digest_of
 from monitor.web.problems import WebError
 from monitor.web.status import badge_svg
 from monitor.web.views.consumer_status import BADGES, ConsumerStatus, consumer_status, status_html

@@ -23,7 +23,7 @@ from monitor.triage.errors import explained
 from monitor.verbs import channel, event, incident, release, silence, status_page
 from monitor.verbs.incident import IncidentNumber
 from monitor.verbs.verb import Access, Acting, Nothing, Query, Verb
-from monitor.web.access import may_act_on
+from monitor.web.access import is_allowed, may_act_on
 from monitor.web.call import Call, Refill, SharedView, WebRoute
 from monitor.web.dispatch import as_json
 from monitor.web.incident_brief import incident_brief
@@ -93,6 +93,8 @@ def acting_of(call: Call) -> Acting:
         str(principal.method),
         check_table=call.check_may_act,
         owners=frozenset(principal.grant.owners),
+        administers=is_allowed(principal, Access.ADMINISTER),
+        session=principal.session,
     )
 
 
@@ -206,7 +208,16 @@ def form_routes(
         value = model.model_dump(mode="json", by_alias=True)
         return as_json(call.application, value, status if is_new else 200, headers)
 
-    form = WebRoute("POST", path, verb.access, by_form, verb.summary, query=verb.target, body=verb.body)
+    form = WebRoute(
+        "POST",
+        path,
+        verb.access,
+        by_form,
+        verb.summary,
+        query=verb.target,
+        body=verb.body,
+        secret=verb.secret,
+    )
     yield replace(form, template=template, refill=refill)
     answer = reply if isinstance(reply, type) else get_type_hints(reply)["return"]
     yield replace(form, path=f"{API}{path}", handle=by_program, reply=answer, status=status)

@@ -167,7 +167,11 @@ def _changing() -> list[tuple[str, list[str]]]:
     return [
         ("web-link", ["account", "login-link", "--as", "mia"]),
         ("web-token", ["account", "token", "add", "ci"]),
+        ("web-user", ["account", "user", "add", "mia", "--no-password"]),
+        ("web-change", ["account", "user", "change", "mia", "--role", "responder"]),
+        ("web-password", ["account", "user", "password", "mia"]),
         ("web-users", ["account", "user", "list"]),
+        ("web-session", ["account", "session", "end", "0123456789abcdef"]),
         ("serve", ["serve", "--host", "192.0.2.1"]),
         ("ack", ["incident", "ack", "1"]),
         ("comment", ["incident", "comment", "1", "looked at it"]),

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from monitor.verbs.account_secrets import start_session
 from starlette.testclient import TestClient
 
 from monitor.clock import SystemClock
@@ -14,7 +15,6 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.web.change_feed import FeedTiming
-from monitor.web.credentials import start_session
 from monitor.web.mcp_server import Assistant
 from monitor.web.routes import routes
 from monitor.web.server import asgi, make_application

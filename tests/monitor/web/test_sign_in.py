@@ -10,19 +10,19 @@ from html import unescape
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.requests import Request
-
-from monitor.config.web_model import cookie_name
-from monitor.web.credentials import (
+from monitor.verbs.account_secrets import (
     ABSOLUTE,
     IDLE,
     LINK_LIFE,
     SHORTEST,
-    client_of,
     hash_password,
     is_password,
     make_link,
 )
+from starlette.requests import Request
+
+from monitor.config.web_model import cookie_name
+from monitor.web.credentials import client_of
 from monitor.web.rate_limit import TryLimit
 from monitor.web.sign_in import local_path
 from store import Grant, WebRole, WebUser

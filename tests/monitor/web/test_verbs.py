@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from monitor.cli import load_command
-from monitor.verbs import channel, event, incident, release, silence
+from monitor.verbs import account, channel, event, incident, release, silence
 from monitor.web.mcp_server import TOOLS
 from monitor.web.routes import routes
 from store import Scope, WebRole
@@ -20,6 +20,9 @@ GROUPS = {
     "event": (event.ADD, event.REMOVE),
     "silence": (silence.ADD, silence.END),
     "alert": channel.VERBS,
+    "account user": account.OF_USERS,
+    "account token": account.OF_TOKENS,
+    "account session": (account.END_SESSION,),
 }
 VERBS = [(group, verb) for group, verbs in GROUPS.items() for verb in verbs]
 
@@ -27,9 +30,13 @@ VERBS = [(group, verb) for group, verbs in GROUPS.items() for verb in verbs]
 @pytest.mark.parametrize(("group", "verb"), VERBS, ids=lambda item: item if isinstance(item, str) else item.name)
 def test_a_verb_is_a_command_and_an_address(group, verb):
     """A field of a verb is an argument or option of its command, described, and a field of its form and its JSON."""
-    command = typer.main.get_command(load_command(group)).get_command(click.Context(click.Command("x")), verb.name)
+    command, *groups = [group.split()[0], *group.split()[1:], verb.name]
+    command = typer.main.get_command(load_command(command))
+    for name in groups:
+        command = command.get_command(click.Context(click.Command("x")), name)
     fields = {**verb.target.model_fields, **verb.body.model_fields}
-    assert len(command.params) >= len(fields) - ("if_version" in fields)
+    of_programs = {"if_version", "present"} | ({"password"} if verb is account.PASSWORD else set())
+    assert len(command.params) >= len(set(fields) - of_programs)
     assert all(parameter.help for parameter in command.params if parameter.name != "help")
     assert f"Example: tablewatch {group} {verb.name} {verb.example}" in " ".join(command.help.split())
     ours = [
