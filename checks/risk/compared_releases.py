@@ -78,8 +78,14 @@ class ReleasedRows:
     unnamed: int = 0
 
     def numbered(self, name: str) -> tuple[Whole, Whole, int]:
-        """Return the number of the value of each row, rows of the table by number, and the number of no value."""
-        values, table, missing = codes_of_signatures(self.values[name], self.table[name], self.missing[name])
+        """Return the number of the value of each row, rows of the table by number, and the number of no value.
+
+        All values are alike in the column "".
+        """
+        alike = bytes(len(self.classes))
+        values, table, missing = codes_of_signatures(
+            self.values.get(name, alike), self.table.get(name, alike), self.missing.get(name, b"")
+        )
         totals = np.bincount(table, minlength=1 + int(values.max(initial=0))).astype(np.int64)
         return values, totals, int(missing.max(initial=-1))
 
@@ -284,22 +290,25 @@ class ComparedRows:
 def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, kept: Mask) -> Mask:
     """Return which rows are in a joined class, or among new rows of a class, that breaks l or t, and can be found.
 
-    Each earlier export is joined with the rows, and all that link are joined together. Where no row links, joined
-    classes are found by subtracting classes.
+    Each earlier export is joined with the rows, and all that link are joined together: that a row is not in one of them
+    is seen, too. Where no row links, joined classes are found by subtracting classes. By "" people are counted alone.
     """
     result = np.zeros(len(kept), dtype=np.bool_)
+    limits = limits if name else ClassLimits(limits.k)
     linking = [item for item in every if (item.linkable & kept).any()]
     for item in linking:
         fresh = np.flatnonzero(item.is_new & kept)
-        result[_breaking(item, name, limits, fresh, item.classes[1][fresh], every=True)] = True
+        result[_breaking(item, name, replace(limits, k=1), fresh, item.classes[1][fresh], every=True)] = True
     for item in every:
         result |= _subtracted(item, name, limits, kept)
     result |= _broken_together(every, name, limits, kept)
     for group in [*([item] for item in linking), *([linking] if len(linking) > 1 else [])]:
         earlier = [(item.earlier.pairs.people, item.earlier.pairs.classes) for item in group]
-        places, numbers = joined_classes_signed([*earlier, (group[0].rows.people, group[0].rows.classes)])
+        releases = [*earlier, (group[0].rows.people, group[0].rows.classes)]
+        places, numbers = joined_classes_signed(releases, with_absent=len(group) > 1)
         stay = kept[places]
-        result[_breaking(group[0], name, limits, places[stay], numbers[stay])] = True
+        of_cells = limits if len(group) > 1 else replace(limits, k=1)  # pairs are judged by people already
+        result[_breaking(group[0], name, of_cells, places[stay], numbers[stay])] = True
     return result
 
 
@@ -344,7 +353,7 @@ def _broken_together(every: Sequence[ComparedRows], name: str, limits: ClassLimi
     """
     result, chosen = np.zeros(len(kept), dtype=np.bool_), np.flatnonzero(kept)
     single = [item for item in every if item.is_counted and not _repeat(item.people[0])]
-    if not single or not len(chosen) or _repeat(single[0].people[1]):
+    if not single or not len(chosen) or _repeat(single[0].people[1]) or limits == ClassLimits(limits.k):
         return result
     laid = _joint_releases(single, name, chosen)
     if laid is None:
@@ -403,8 +412,8 @@ def _joint_releases(
 def _breaking(
     item: ComparedRows, name: str, limits: ClassLimits, rows: Whole, classes: Whole, *, every: bool = False
 ) -> Whole:
-    """Return the rows in classes that break l or t, of those with a row that can be found, or of `every` class."""
-    broken = in_broken_classes(item, name, replace(limits, k=1), rows, classes)
+    """Return the rows in classes that break a limit, of those with a row that can be found, or of `every` class."""
+    broken = in_broken_classes(item, name, limits, rows, classes)
     if not every:
         broken &= np.isin(classes, classes[item.linkable[rows]])
     result: Whole = rows[broken]

@@ -237,12 +237,17 @@ def _has_few(releases: Sequence[Sequence[frozenset[bytes]]], least: float) -> bo
 
 
 def joined_classes_signed(
-    releases: Sequence[tuple[bytes, bytes]],
+    releases: Sequence[tuple[bytes, bytes]], *, with_absent: bool = False
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return which rows of the last release are of people who are in all releases, and a number for the joined class.
 
     Two rows have one number where their people are in the same classes of all releases; a row of a person who has
     several classes in an earlier release comes once for each. Signatures as of `intersect_signed`.
+
+    Args:
+        releases: in their order; the last one is the new one.
+        with_absent: whether rows of people who are not in all releases are returned, too; those of a release are then
+            a class of it.
 
     Returns:
         Places of rows of the last release, and as many numbers of joined classes, int64.
@@ -254,6 +259,9 @@ def joined_classes_signed(
         pairs = distinct_pairs(persons, codes)
         begin = np.searchsorted(pairs[:, 0], people[-1][rows], side="left")
         matches = np.searchsorted(pairs[:, 0], people[-1][rows], side="right") - begin
+        if with_absent:
+            begin, matches = np.where(matches, begin, len(pairs)), np.maximum(matches, 1)
+            pairs = np.concatenate([pairs, [[-1, -1]]])
         within = np.arange(int(matches.sum())) - np.repeat(np.cumsum(matches) - matches, matches)
         other = pairs[np.repeat(begin, matches) + within, 1]
         rows, group = np.repeat(rows, matches), np.repeat(group, matches)

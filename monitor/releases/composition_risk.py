@@ -109,7 +109,7 @@ class ExportComparison:
         promises: the limits that hold over all exports together.
         few_values: by sensitive column, people with fewer than l possible values by all exports together.
         linked: by sensitive column, rows that can be found in an earlier export and are, joined with it, in a group
-            that breaks l or t.
+            that breaks a limit; by "" in one of fewer than k people, where there is no such column.
         distances: by sensitive column, how far joined classes are from the table that was given; where t is promised.
         values_unknown: exports whose rows were not counted, though people have several or l or t was promised.
         reclassified: columns that an earlier export let out as something else than they are now.
@@ -142,9 +142,10 @@ class ExportComparison:
                 )
         for name, many in self.linked.items():
             if many:
+                what = f"that break a limit on {name}" if name else f"of fewer than {promises.k} people"
                 yield (
                     f"rows of earlier exports can be found in this one, and joined with these {many:,} rows are in "
-                    f"groups that break a limit on {name}"
+                    f"groups {what}"
                 )
         for name, far in self.distances.items():
             if promises.t is not None and far > promises.t + T_SLACK:

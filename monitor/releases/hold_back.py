@@ -56,7 +56,7 @@ class _Choice:
                 for subtraction, limits in item.subtractions(rows, self._limits).values():
                     self._more(item, subtraction, limits)
                     self._less(subtraction, limits)
-        for name in self._compared[0].rows.values:
+        for name in self._compared[0].rows.values or ("",):
             self.kept &= ~linked_rows(self._compared, name, self._limits, self.kept)
         self._classes()
 

@@ -141,7 +141,7 @@ class PersonRegistry:
             linked=worst_of_columns(
                 {
                     name: int(linked_rows(list(compared.values()), name, promises.of_class, kept).sum())
-                    for name in rows.values
+                    for name in rows.values or ("",)
                 }
             ),
         )

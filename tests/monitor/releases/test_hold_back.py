@@ -90,10 +90,12 @@ def _differences_hold(one: tuple[Sequence[Row], int], other: tuple[Sequence[Row]
     )
 
 
-def _kept(earlier: Sequence[tuple[Sequence[Row], int]], rows: Sequence[Row], width: int) -> Sequence[Row]:
+def _kept(
+    earlier: Sequence[tuple[Sequence[Row], int]], rows: Sequence[Row], width: int, *, linkable: bool = False
+) -> Sequence[Row]:
     if not earlier or not rows:
         return rows
-    stays = rows_to_keep(_compared(earlier, rows, width=width), LIMITS)
+    stays = rows_to_keep(_compared(earlier, rows, width=width, linkable=linkable), LIMITS)
     return [row for row, stay in zip(rows, stays, strict=True) if stay]
 
 
@@ -302,3 +304,37 @@ def test_rows_that_can_be_found_in_both_are_judged_by_the_joined_class() -> None
         found = linked_rows([compared], "ill", LIMITS, np.ones(len(rows), dtype=bool))
         assert found.all() == linkable
         assert found.any() == linkable
+
+
+RETURNED = [  # people 0 to 2 are in the first and the third export; of those who left, and who joined, no pair tells
+    [Row(person, 0, value) for person, value in enumerate([0, 0, 0, 1, 2, 1, 0, 1, 2])],
+    [Row(person, 0, value) for person, value in enumerate([0, 1, 2], start=6)],
+    [Row(person, 0, value) for person, value in enumerate([0, 0, 0, *[-1] * 3, 0, 1, 2, 1, 1, 2]) if value >= 0],
+]
+
+
+@given(states=states)
+@example(states=[(rows, 1) for rows in RETURNED])
+@settings(deadline=None, max_examples=examples(100))
+def test_people_whom_a_pseudonym_finds_in_some_of_all_exports_are_alike_with_others(
+    states: Sequence[tuple[list[Row], int]],
+) -> None:
+    """Their classes in the exports that hold them, and that others do not, leave k people with l values."""
+    exported: list[tuple[Sequence[Row], int]] = []
+    for state, width in states:
+        by_label = _by_label(state, width)
+        treated = [row for row in state if _meets(by_label[row.place // width].elements())]
+        published = _kept(exported, treated, width, linkable=True)
+        exported += [(published, width)] if published else []
+        cells: dict[tuple[int | None, ...], list[int]] = defaultdict(list)
+        labels = [{row.person: row.place // step for row in rows} for rows, step in exported]
+        for row in published:
+            cells[tuple(item.get(row.person) for item in labels)].append(row.value)
+        assert all(map(_meets, cells.values()))
+
+
+def test_few_people_who_return_are_found_without_a_sensitive_column() -> None:
+    """Where a pseudonym links rows, two people who were in the first export and not in the second are a group."""
+    every = [[Row(person, 0, 0) for person in people] for people in (range(9), range(6, 9), [0, 1, *range(6, 12)])]
+    compared = _compared([(rows, 1) for rows in every[:2]], every[2], width=1, linkable=True)
+    assert linked_rows(compared, "", LIMITS, np.ones(8, dtype=np.bool_)).tolist() == [True] * 2 + [False] * 6
