@@ -87,7 +87,15 @@ def write_source(folder: Path) -> None:
         "site_dir": "site",
         "use_directory_urls": False,
         "strict": True,
-        "theme": {"name": "material", "font": False, "features": ["navigation.tabs", "toc.follow"]},
+        "theme": {
+            "name": "material",
+            "font": False,
+            "features": ["navigation.tabs", "toc.follow"],
+            "palette": [
+                {"media": "(prefers-color-scheme: light)", "scheme": "default"},
+                {"media": "(prefers-color-scheme: dark)", "scheme": "slate"},
+            ],
+        },
         "plugins": ["search"],
         "markdown_extensions": ["tables", "toc", "admonition", "pymdownx.superfences", "md_in_html"],
         "nav": _navigation(),
