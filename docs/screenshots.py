@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import uvicorn
-from monitor.verbs.account_secrets import start_session
 from playwright.sync_api import ViewportSize, sync_playwright
 
 from docs.refresh import DEMO_NOW
@@ -22,6 +21,7 @@ from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.demo import build_demo
+from monitor.verbs.account_secrets import start_session
 from monitor.web.server import listen, make_application, server_config
 from store import Grant, SignInMethod, WebRole
 
