@@ -3,13 +3,14 @@
     --tier quick   every function but those of `slow.txt`; of its cases as many as show each value of each parameter
                    once; of a function marked `*` in `slow.txt`, one case; a fifth of the examples
     --tier change  what `.ci/run` asks of a change: of a slow function marked `combinations` the cases whose ids have
-                   the least hashes, up to `CASES_S` seconds of them; half the examples and kills
+                   the least hashes, up to `CASES_S` seconds of them; a third of the examples, kills and faults
     --tier all     everything (the default)
     --tier search  properties only, each with ten times as many examples
 
 `slow.txt` is written from the times of a whole run: `python -m tests.tiers FILE.xml` (from `pytest --junitxml`). A
 function is in it if its cases together take more than `QUICK_S`. Its times also decide what begins first, so that two
-processes end together; what needs Spark runs in one process, since each would start a Java machine of its own.
+processes end together; what needs Spark runs in one process, since each would start a Java machine of its own. So does
+microaggregation, since each would compile its kernels (80 s of a processor where none is kept).
 
     --passed=FILE    write the ids of the tests that passed, each on a line
     --without=FILE   leave those tests out, but for properties: a quick run tries fewer of their examples
@@ -46,9 +47,9 @@ _SLOW_FILES: Final = frozenset(
     }
 )
 """Files whose tests share something that takes long to make: they are left out as a whole, as is Spark."""
-CASES_S: Final = 8.0
+CASES_S: Final = 5.0
 """Seconds that combinations of one function take together in the tier of a change, unless three take longer."""
-_SHARES: Final = {"quick": 0.2, "change": 0.5, "all": 1.0, "search": 10.0}
+_SHARES: Final = {"quick": 0.2, "change": 1 / 3, "all": 1.0, "search": 10.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,16 +203,19 @@ def _is_property(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Callable[..., None]) -> Any:
-    """Return each file to one process as `--dist loadfile` does, but all of Spark to one."""
+    """Return each file to one process as `--dist loadfile` does, but all of Spark, and all that compiles, to one."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class ByFileAndSpark(LoadFileScheduling):
+    class ByFileAndNeed(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid.lower() else super()._split_scope(nodeid)
+            if "spark" in nodeid.lower():
+                return "spark"
+            file: str = super()._split_scope(nodeid)
+            return "microaggregation" if "microaggregat" in file else file
 
-    return ByFileAndSpark(config, log)
+    return ByFileAndNeed(config, log)
 
 
 def _times(report: Path) -> Mapping[str, Sequence[float]]:

@@ -1,7 +1,7 @@
 """Kill at each write and sync of the store, and let each fail: the store is sound, nothing acknowledged is lost.
 
-By default one write in `_EVERY` fails, one in `_KILLED` is killed, and one sync in `_SYNCED`; `make soak` takes every
-one of them.
+By default one write in `_EVERY` fails (15, and 45 for a change), one in `_KILLED` is killed, and one sync in `_SYNCED`;
+`make soak` takes every one of them.
 """
 
 import os
@@ -17,10 +17,12 @@ from tests.crash.invariants import Remains, columns_of, rows_of
 from tests.crash.places import Place
 from tests.crash.toil import REFUSED
 from tests.store.later import NEXT, make_store_with_rows
+from tests.tiers import examples
 
-_EVERY = int(os.environ.get("TABLEWATCH_CRASH_EVERY", "15"))
+_EVERY = int(os.environ.get("TABLEWATCH_CRASH_EVERY") or 1500 // examples(100))
 _KILLED = max(1, _EVERY // 2)
-_SYNCED = max(1, _EVERY // 5)
+_SYNCED = max(1, min(3, _EVERY // 5))  # there are few
+_MIGRATED = max(1, min(7, _EVERY // 2))
 _HOUR_S = 3600.0
 _KILLS = {"killed at a write": "pwrite64:signal=KILL:when={n}", "killed at a sync": "fdatasync:signal=KILL:when={n}"}
 _FAILURES = {
@@ -109,7 +111,7 @@ def test_a_fault_at_any_write_of_a_migration(nursery, tmp_path, kind):
     columns = columns_of(template)
     old = rows_of(template)
     old_revision = old.pop("store_revision")
-    for number in count(1, 1 if "sync" in kind else _KILLED):
+    for number in count(1, 1 if "sync" in kind else _MIGRATED):
         folder = tmp_path / str(number)
         folder.mkdir()
         store = folder / "store.db"

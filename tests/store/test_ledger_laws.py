@@ -103,6 +103,7 @@ _LATE = {
 _SOUGHT = sorted(set(_FAULTS) if os.environ.get("TABLEWATCH_CRASH_EVERY") == "1" else set(_FAULTS) - _LATE)
 
 
+@pytest.mark.combinations
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("fault", _SOUGHT)
 def test_a_fault_in_the_ledger_is_found(empty_file: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
