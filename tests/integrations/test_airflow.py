@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from monitor.verbs.account_secrets import make_token
 
 from monitor.clock import SystemClock
 from monitor.config import load
 from monitor.config.project import Project
+from monitor.verbs.account_secrets import make_token
 from store import Grant, WebRole
 from tests.monitor.shop import build_shop
 from tests.needs import peer_program

@@ -7,13 +7,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.verbs.account_secrets import start_session
 from starlette.testclient import TestClient
 
 from monitor.clock import SystemClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
+from monitor.verbs.account_secrets import start_session
 from monitor.web.change_feed import FeedTiming
 from monitor.web.mcp_server import Assistant
 from monitor.web.routes import routes

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import time_machine
-from monitor.verbs.account_secrets import start_session
 from starlette.testclient import TestClient
 
 import tablewatch
@@ -23,6 +22,7 @@ from monitor.summaries.downtime import DowntimeReport
 from monitor.summaries.products import ProductLine
 from monitor.summaries.service_levels import ContractLine
 from monitor.summaries.shapes import Shape
+from monitor.verbs.account_secrets import start_session
 from monitor.web.server import asgi, make_application
 from store import Grant, SignInMethod, WebRole
 from tests.monitor.commands.terminal import NOW, open_terminal

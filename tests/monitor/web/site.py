@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import uvicorn
-from monitor.verbs.account_secrets import make_token, start_session
 from starlette.testclient import TestClient
 
 from incidents import ReportedIncident
@@ -16,6 +15,7 @@ from monitor.clock import SimulatedClock
 from monitor.config.project import Project
 from monitor.config.web_model import cookie_name
 from monitor.triage.incident_editor import IncidentEditor
+from monitor.verbs.account_secrets import make_token, start_session
 from monitor.web.change_feed import FeedTiming
 from monitor.web.server import NOT_KEPT, Freshness, asgi, listen, make_application, server_config
 from store import Grant, Scheduled, SignInMethod, Store, WebRole

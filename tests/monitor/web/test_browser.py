@@ -8,11 +8,11 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import pytest
-from monitor.verbs.account_secrets import digest_of
 
 from monitor.config.selector import select
 from monitor.scan.run import run_checks
 from monitor.triage.incident_editor import IncidentEditor
+from monitor.verbs.account_secrets import digest_of
 from store import Scope, StatusScope
 from tests.monitor.shop import build_shop
 from tests.monitor.web.ledger import charge, open_budget

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from jinja2.meta import find_referenced_templates, find_undeclared_variables
-from monitor.verbs.account_secrets import start_session
 from starlette.testclient import TestClient
 
 from incidents import Corrected, ReportedIncident, Resolution, Watch
@@ -20,6 +19,7 @@ from monitor.reporting.build import build_report, gather
 from monitor.reporting.period import Week
 from monitor.scan.run import run_checks
 from monitor.triage.incident_editor import IncidentEditor
+from monitor.verbs.account_secrets import start_session
 from monitor.web.pages import Pages
 from monitor.web.server import SERVED, asgi, make_application
 from monitor.web.views.overview_pictures import DAYS

@@ -15,9 +15,9 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
-from monitor.verbs.account_secrets import make_token
 
 from monitor.clock import SystemClock
+from monitor.verbs.account_secrets import make_token
 from monitor.web.pages import assets
 from store import Grant, WebRole
 from tests.monitor.shop import Shop, build_shop
