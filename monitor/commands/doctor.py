@@ -45,7 +45,7 @@ def doctor(
     """
     from monitor.doctor.diagnosis import confirm_clock as confirm
     from monitor.doctor.diagnosis import examine
-    from monitor.doctor.finding import FindingStatus
+    from monitor.doctor.finding import DoctorPage
 
     invocation: Invocation = ctx.obj
     now = SystemClock().now()
@@ -53,23 +53,9 @@ def doctor(
         confirm(invocation, now)
     with activity("checking the store and the sources"):
         findings = examine(invocation, now, everything=full)
-    verdicts = {finding.verdict for finding in findings}
-    code = ExitCode.OK
-    if FindingStatus.ERROR in verdicts:
-        code = ExitCode.FAILED
-    elif FindingStatus.UNKNOWN in verdicts:
-        code = ExitCode.NOT_EVALUATED
-    result = {
-        "schema": "tablewatch.doctor/1",
-        "ok": code is ExitCode.OK,
-        "exit_code": int(code),
-        "findings": [
-            {"subject": finding.subject, "verdict": finding.verdict, "message": finding.message, "hint": finding.hint}
-            for finding in findings
-        ],
-    }
-    invocation.emit(result, lambda console: _draw(console, findings))
-    raise Stop(code)
+    page = DoctorPage.of(findings)
+    invocation.emit(page, lambda console: _draw(console, findings))
+    raise Stop(ExitCode(page.exit_code))
 
 
 def _draw(console: "Console", findings: "Sequence[Finding]") -> None:

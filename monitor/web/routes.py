@@ -32,6 +32,7 @@ from monitor.web.config_changes import (
 )
 from monitor.web.config_changes import show_again as show_change_again
 from monitor.web.event_stream import ChangeEvent, EventQuery, follow_changes
+from monitor.web.long_commands import long_routes
 from monitor.web.openapi import api_page, document
 from monitor.web.pages import AssetName, serve_asset
 from monitor.web.pipeline_requests import (
@@ -106,6 +107,7 @@ def routes() -> Sequence[WebRoute]:
         *_configuring(),
         *_signing_in(),
         *account_routes(),
+        *long_routes(),
         WebRoute(
             "GET", "/badge/{table:path}.svg", Access.READ, show_badge, "A table's health as a picture", query=TableName
         ),

@@ -8,6 +8,7 @@ from incidents import Lever
 from monitor.alerts.decision_record import UNDECIDED, DecisionAction
 from monitor.alerts.notification_pass import NO_CHANNEL, NO_TABLE
 from monitor.channels import TicketStatus
+from monitor.doctor.finding import FindingStatus
 from monitor.reporting import release_comparison, release_record
 from monitor.reporting.words import (
     LEVEL_VERDICT_SHAPES,
@@ -80,6 +81,12 @@ CHANNELS: Final[Mapping[str, tuple[str, Message]]] = {
     "failing": ("▲", Message("failing")),
     "disabled": ("○", Message("disabled")),
 }
+FINDINGS: Final[Mapping[str, tuple[str, Message]]] = {
+    FindingStatus.OK: ("●", Message("ok")),
+    FindingStatus.WARNING: ("■", Message("warning")),
+    FindingStatus.ERROR: ("▲", Message("error")),
+    FindingStatus.UNKNOWN: ("◇", Message("unknown")),
+}
 SPLITS: Final[Mapping[str, Message]] = {
     SplitBy.TABLE: Message("Table"),
     SplitBy.OWNER: Message("Owner"),
@@ -125,6 +132,7 @@ def page_words() -> Mapping[str, Mapping[str, tuple[str, Message]]]:
         "status": STATUSES,
         "daemon": DAEMONS,
         "channel": CHANNELS,
+        "finding": FINDINGS,
         "verdict": {word: (LEVEL_VERDICT_SHAPES[word], message) for word, message in LEVEL_VERDICTS.items()},
         "likelihood": {word: (LIKELIHOOD_SHAPES[word], message) for word, message in LIKELIHOODS.items()},
         "release": {word: (RELEASE_SHAPES[word], message) for word, message in RELEASES.items()},

@@ -18,8 +18,9 @@ from monitor.config.selector import select
 from monitor.scan.run import run_checks
 from monitor.verbs.account_secrets import hash_password, make_token
 from monitor.verbs.verb import Access
+from monitor.web import long_commands
 from monitor.web.access import ALLOWED
-from monitor.web.call import WebRoute
+from monitor.web.call import Call, WebRoute
 from monitor.web.routes import routes
 from store import Grant, WebRole, WebUser
 from tests.monitor.alerts.sending import add, message
@@ -47,6 +48,8 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "status-pages": {"table": "orders"},
     "changes": {"table": "orders", "settings": "description: all orders"},
     "preview": {"table": "orders", "settings": "tier: silver"},
+    "suggestions": {},
+    "compare": {},
     "patch": {"table": "orders", "settings": "tier: silver"},
     "events": {"kind": "deploy", "note": "loader 2.3", "table": "orders"},
     "results": {
@@ -92,6 +95,20 @@ def _budget(site: Site) -> None:
 def _channels_take_everything(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     add(site.store, message(1))
     monkeypatch.setattr("monitor.alerts.dispatch.send", lambda *_: None)
+
+
+@pytest.fixture(autouse=True)
+def _commands_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each command of a page run once in a test: routes differ in how they show its answer only."""
+    answers: dict[object, Any] = {}
+    run = long_commands.run_beside
+
+    def run_once(function: Any, call: Call, *arguments: str, command: str) -> Any:
+        if command not in answers:
+            answers[command] = run(function, call, *arguments, command=command)
+        return answers[command]
+
+    monkeypatch.setattr(long_commands, "run_beside", run_once)
 
 
 def _is_allowed(role: WebRole | None, route: WebRoute) -> bool:
