@@ -41,10 +41,13 @@ def result(
 
 def measure(store: Store, *what: tuple[datetime, Status], name: str = "volume") -> None:
     """Write down measurements of `crm.customers.<name>`; each observed its own place in the list."""
+    runs = [Run(f"run-{name}-{at.isoformat()}", "crm.customers", at, at) for at, _ in what]
+    results = [
+        result(one, name, status, observed={"number": number})
+        for number, (one, (_, status)) in enumerate(zip(runs, what, strict=True))
+    ]
     with store.writing() as tx:
-        for number, (at, status) in enumerate(what):
-            one = Run(f"run-{name}-{at.isoformat()}", "crm.customers", at, at)
-            tx.results.add_runs([one], [result(one, name, status, observed={"number": number})])
+        tx.results.add_runs(runs, results)
 
 
 def watch(check_id: str = "crm.customers.not-null", **known: Any) -> Watch:
