@@ -139,6 +139,7 @@ def conditions(connection: Connection, incident_filter: IncidentFilter) -> Seque
         (_I.severity, incident_filter.severities),
         (_I.kind, incident_filter.kinds),
         (_I.assignee, incident_filter.assignees),
+        (_I.cause, incident_filter.causes),
     )
     results: list[ColumnElement[bool]] = [
         column.in_(any_of(connection, choices, "word")) for column, choices in filters if choices

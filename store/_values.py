@@ -101,6 +101,7 @@ class IncidentFilter:
     severities: tuple[Severity, ...] = ()
     kinds: tuple[Kind, ...] = ()
     assignees: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     text: str | None = None

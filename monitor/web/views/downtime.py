@@ -20,6 +20,7 @@ from incidents import (
     WhatIf,
     Window,
     changed_spans,
+    from_us,
     lever,
     measure,
     measure_by,
@@ -180,6 +181,8 @@ class DowntimePage(Shape):
     taken: tuple[TakenTimes | None, TakenTimes | None, TakenTimes | None]
     lever: str
     days: tuple[date, ...]
+    since: Moment
+    until: Moment
     calendar: DrawnTime
     groups: tuple[TitledGroup, ...]
     more_groups: int
@@ -297,6 +300,8 @@ def show_downtime(project: Project, tx: ReadTransaction, query: DowntimeQuery, n
         ttr=TimeDistribution.of(whole.ttr),
         taken=survey.taken(),
         lever=lever(whole).value,
+        since=from_us(survey.edges[0]),
+        until=from_us(survey.edges[-1]),
         days=tuple(dates),
         calendar=draw_days(project, tx, spans_then, (dates, edges), as_of, Lanes(CALENDAR_TABLES)),
         groups=tuple(

@@ -29,6 +29,8 @@ class IncidentQuery(Query):
     table: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     owner: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     domain: Annotated[tuple[Name, ...], MaxLen(50)] = ()
+    check: Annotated[tuple[Name, ...], MaxLen(50)] = ()
+    cause: Annotated[tuple[Name, ...], MaxLen(50)] = ()
     since: Since | None = None
     until: Since | None = None
     cursor: IncidentCursorText | None = None
@@ -101,7 +103,13 @@ def filter_of(config: Config, query: IncidentQuery) -> IncidentFilter | None:
         if not tables:
             return None
     return IncidentFilter(
-        states=query.state, severities=query.severity, tables=tuple(tables), since=query.since, until=query.until
+        states=query.state,
+        severities=query.severity,
+        tables=tuple(tables),
+        check_ids=query.check,
+        causes=query.cause,
+        since=query.since,
+        until=query.until,
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -211,3 +212,15 @@ def test_incidents_are_dots_over_their_quartiles(site: Site, reported: int) -> N
     assert "drawn: 30 of 41" in text.replace("Drawn", "drawn")
     assert text.count('class="quartiles"') == 2
     assert others
+
+
+def test_figures_lead_to_the_incidents_behind_them(site: Site) -> None:
+    """The number of incidents of a group is a link to the list with the same filter and days."""
+    number = site.incident()
+    client = site.signed_in()
+    for by in ("table", "owner", "severity"):
+        page = client.get(f"/downtime?by={by}").text
+        (address,) = set(re.findall(rf'href="(/incidents\?{by}=[^"]+)"', page))
+        assert f"#{number} " in client.get(unescape(address)).text
+    assert f"#{number} " not in client.get("/incidents?cause=none").text
+    assert f"#{number} " not in client.get("/incidents?check=orders.none").text
