@@ -137,7 +137,7 @@ class GoneRows(NamedTuple):
     """Rows of an earlier export that are not in a later one, by class and value; int64 of shape (classes and values,).
 
     `own`: the values of the rows of the later one by the same numbers, int64 of shape (rows,). `missing`: that of no
-    value.
+    value. `totals`: rows of the table with each value.
     """
 
     classes: Whole
@@ -145,6 +145,7 @@ class GoneRows(NamedTuple):
     copies: Whole
     own: Whole
     missing: int
+    totals: Whole
 
     def few(self, least: float) -> Mask:
         """Return which of them are in classes of which fewer values are gone than a limit on l wants."""
@@ -213,8 +214,10 @@ class ComparedRows:
         """
         before, pairs = self.values_of(name), self.earlier.pairs
         _, classes = codes_of_signatures(pairs.classes, before.groups)
-        values, own, missing = codes_of_signatures(before.values, self.rows.values[name], self.rows.missing[name])
-        width = 1 + max(int(part.max(initial=-1)) for part in (values, own, missing))
+        values, own, missing, table = codes_of_signatures(
+            before.values, self.rows.values[name], self.rows.missing[name], self.rows.table[name]
+        )
+        width = 1 + max(int(part.max(initial=-1)) for part in (values, own, missing, table))
         keys, at = np.unique(
             np.concatenate([classes * width + values, first * width + own[places]]), return_inverse=True
         )
@@ -222,7 +225,9 @@ class ComparedRows:
             at[len(classes) :], minlength=len(keys)
         )
         some = np.flatnonzero(left > 0) if self.is_counted else np.array([], dtype=np.int64)
-        return GoneRows(*np.divmod(keys[some], width), left[some].astype(np.int64), own, int(missing.max(initial=-1)))
+        totals = np.bincount(table, minlength=width).astype(np.int64)
+        none = int(missing.max(initial=-1))
+        return GoneRows(*np.divmod(keys[some], width), left[some].astype(np.int64), own, none, totals)
 
     @cached_property
     def is_counted(self) -> bool:
@@ -299,6 +304,8 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
     for item in linking:
         fresh = np.flatnonzero(item.is_new & kept)
         result[_breaking(item, name, replace(limits, k=1), fresh, item.classes[1][fresh], every=True)] = True
+        if name and item.is_counted and item.linkable[kept].all():
+            result |= _left_behind(item, name, replace(limits, k=1), kept)
     for item in every:
         result |= _subtracted(item, name, limits, kept)
     result |= _broken_together(every, name, limits, kept)
@@ -309,6 +316,21 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
         stay = kept[places]
         of_cells = limits if len(group) > 1 else replace(limits, k=1)  # pairs are judged by people already
         result[_breaking(group[0], name, of_cells, places[stay], numbers[stay])] = True
+    return result
+
+
+def _left_behind(item: ComparedRows, name: str, limits: ClassLimits, kept: Mask) -> Mask:
+    """Return which rows stay of earlier classes whose people who left, by their pseudonyms, break l or t."""
+    places, first = item.earlier_classes
+    places, first = places[kept[places]], first[kept[places]]
+    gone, (before, people) = item.gone(name, places, first), item.people
+    classes, owner = np.unique(gone.classes, return_inverse=True)
+    broken = limits.broken(
+        ClassPairs.of(owner.astype(np.int64), gone.values, gone.copies), gone.totals, missing=gone.missing
+    )
+    left = np.intersect1d(classes[broken], item.classes[0][~np.isin(before, people[kept])])
+    result = np.zeros(len(kept), dtype=np.bool_)
+    result[places[np.isin(first, left)]] = True
     return result
 
 

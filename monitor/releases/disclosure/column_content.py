@@ -111,7 +111,8 @@ _ILLNESSES: Final = re.compile(rf"\b(?:{_ILLNESSES_EN})\b|{_ILLNESSES_JA}", re.I
 
 _EMAIL: Final = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}")
 _PHONE: Final = re.compile(
-    r"\+\d[\d ()./-]{6,18}\d|0\d{1,4}[-( ]\d{1,4}[-) ]\d{3,4}|0[5789]0\d{8}|\(?[2-9]\d{2}\)?[-. ] ?\d{3}[-. ]\d{4}"
+    r"\+\d[\d ()./-]{6,18}\d|(?:0\d{1,4}[-( ]|\(0\d{1,4}\) ?)\d{1,4}[-) ]\d{3,4}|0[5789]0\d{8}|"
+    r"\(?[2-9]\d{2}\)?[-. ] ?\d{3}[-. ]\d{4}"
 )
 _CARD: Final = re.compile(
     r"4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|"
@@ -180,8 +181,8 @@ def _is_my_number(text: str) -> bool:
 
 
 def _is_phone(text: str) -> bool:
-    count = sum(letter.isdigit() for letter in text)
-    return _PHONE.fullmatch(text) is not None and (10 <= count <= 11 if text.startswith("0") else 8 <= count <= 15)
+    count, is_local = sum(letter.isdigit() for letter in text), text.startswith(("0", "(0"))
+    return _PHONE.fullmatch(text) is not None and (10 <= count <= 11 if is_local else 8 <= count <= 15)
 
 
 def _is_ip(text: str) -> bool:
@@ -220,6 +221,11 @@ def _names_someone(text: str) -> bool:
         return True
     pairs = ((first.lower(), second.lower()) for first, second in _TWO_WORDS.findall(text))
     return any(first in GIVEN_NAMES or (first in SURNAMES and second in GIVEN_NAMES) for first, second in pairs)
+
+
+def _is_note_of_someone(text: str) -> bool:
+    """Check whether a text, however short, has a name with its title in it, or an e-mail address among words."""
+    return bool(_NAME_WITHIN.search(text) or (" " in text and "://" not in text and _EMAIL.search(text)))
 
 
 def birthday_year(text: str, today: date) -> int | None:
@@ -270,7 +276,7 @@ KINDS: Final[Mapping[str, ContentKind]] = {
     "named_text": ContentKind(
         "free text with names, e-mail addresses or telephone numbers",
         _DIRECT,
-        lambda text: _is_free_text(text) and _names_someone(text),
+        lambda text: (_is_free_text(text) and _names_someone(text)) or _is_note_of_someone(text),
         0.001,
     ),
     "name": ContentKind("names of people", _DIRECT, _is_name, 0.3, values=3),
