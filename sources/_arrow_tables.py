@@ -15,7 +15,6 @@ import duckdb
 import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.dataset as ds
-from ibis.backends.sql import SQLBackend
 from pyarrow.fs import FileSystem
 
 from sources._contract import QueryFailed, SourceError, Unreachable
@@ -40,10 +39,10 @@ class ArrowTables(DuckdbSource):
     def _data(self, entry: CatalogueEntry) -> Iterable[pa.Table | ds.Dataset | pa.RecordBatchReader]:
         """Return the rows of a table: one part, or several of the same columns. A reader is read once."""
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         self._made.clear()
         try:
-            return self._connect(closing)
+            self._connect(closing)
         except duckdb.Error as error:
             text = "DuckDB cannot be started with these settings; see memory_limit"
             raise Unreachable(self._error_text(text, error)) from None

@@ -130,6 +130,15 @@ class Source(Protocol):
             TimedOut, PermissionDenied, Unreachable, QueryFailed: as in `fetch`.
         """
 
+    def layout(self, name: str) -> Sequence[tuple[object, ...]] | None:
+        """Return what the catalogue says of each column of a table, its name first; equal for equal columns only.
+
+        Cheaper than `table`. None where it does not say all that the expression of the table depends on.
+
+        Raises:
+            As `table`.
+        """
+
     def row_estimate(self, name: str) -> RowEstimate | None:
         """Return how many rows the catalogue says that a table has, without a scan; None where it does not say.
 

@@ -1,7 +1,8 @@
 """What all kinds of source share: names found in the catalogue, expressions compiled, rows and frames read.
 
 Whatever is not one SELECT is refused before an engine sees it. Of an engine whose catalogue is too wide to read whole
-only the current schema is listed; tables of others are looked up by name.
+only the current schema is listed; tables of others are looked up by name. Ibis is imported for the first expression: a
+plan that is kept is text, and needs none.
 """
 
 from __future__ import annotations
@@ -12,19 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
-
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
-import sqlglot
-from ibis.backends.sql import SQLBackend
-from ibis.backends.sql.datatypes import DuckDBType, PostgresType, SqlglotType
-from ibis.common.exceptions import IbisError
-from ibis.common.exceptions import TableNotFound as NoSuchTable
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from sources._columns import Columns, plain_columns
 from sources._contract import NOTHING_TOLD, QueryFailed, ReadVolume, RowEstimate, TableNotFound, Unreachable
@@ -32,7 +22,10 @@ from sources._names import did_you_mean
 from sources._spec import SourceSpec
 
 if TYPE_CHECKING:
+    import ibis.expr.types as ir
     import pandas as pd
+    from ibis.backends.sql import SQLBackend
+    from sqlglot import exp
 
 PIECE: Final = 50_000
 """Rows that are held at a time of an answer that is taken in pieces."""
@@ -71,6 +64,7 @@ class EngineSource(ABC):
         self.name = spec.name
         self.query_timeout = spec.query_timeout
         self._spec = spec
+        self._is_open = False
         self._open_backend: SQLBackend | None = None
         self._entries: dict[str, CatalogueEntry] | None = None
         self._described: dict[str, ir.Table] = {}
@@ -81,7 +75,10 @@ class EngineSource(ABC):
         """Connect, read-only."""
         with ExitStack() as closing:
             self._open_backend = self._open(closing)
-            if self._is_own_backend:
+            self._is_open = True
+            if self._open_backend is not None and self._is_own_backend:
+                from sources._own_types import name_own_types
+
                 name_own_types(self._open_backend)
             self._closing = closing.pop_all()
         return self
@@ -90,7 +87,7 @@ class EngineSource(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Disconnect."""
-        self._open_backend = self._entries = None
+        self._is_open, self._open_backend, self._entries = False, None, None
         self._described = {}
         self._closing.close()
 
@@ -101,6 +98,9 @@ class EngineSource(ABC):
 
     def table(self, name: str) -> ir.Table:
         """Return a table as an expression; a dotted name is tried whole first, then as `schema.table`."""
+        from ibis.common.exceptions import IbisError
+        from ibis.common.exceptions import TableNotFound as NoSuchTable
+
         entry = self._find(name)
         with self._talking():
             if name not in self._described:
@@ -111,6 +111,11 @@ class EngineSource(ABC):
                         self._error_text(f"the columns of table '{name}' cannot be read", error)
                     ) from None
             return self._described[name]
+
+    def layout(self, name: str) -> Sequence[tuple[object, ...]] | None:
+        """Return None: most engines are only asked for columns as an expression."""
+        self._find(name)
+        return None
 
     def row_estimate(self, name: str) -> RowEstimate | None:
         """Return None: most engines count, or keep no number of rows."""
@@ -131,6 +136,8 @@ class EngineSource(ABC):
 
     def compile(self, expression: ir.Expr) -> str:
         """Return the SQL text of an expression in this engine's dialect."""
+        from ibis.common.exceptions import IbisError
+
         try:
             return str(self._backend.compile(expression))
         except IbisError as error:
@@ -178,8 +185,12 @@ class EngineSource(ABC):
         return None
 
     @abstractmethod
-    def _open(self, closing: ExitStack) -> SQLBackend:
-        """Connect; push on `closing` what disconnecting takes."""
+    def _open(self, closing: ExitStack) -> SQLBackend | None:
+        """Connect; push on `closing` what disconnecting takes. None: Ibis gets the connection when it is needed."""
+
+    def _make_backend(self) -> SQLBackend:
+        """Make Ibis' backend of the connection. Called once, for the first expression, where `_open` returned None."""
+        raise NotImplementedError
 
     @abstractmethod
     def _list(self) -> Iterable[CatalogueEntry]:
@@ -210,12 +221,17 @@ class EngineSource(ABC):
 
     @property
     def _backend(self) -> SQLBackend:
-        if self._open_backend is None:
+        if not self._is_open:
             raise self._not_open()
+        if self._open_backend is None:
+            from sources._own_types import name_own_types
+
+            self._open_backend = self._make_backend()
+            name_own_types(self._open_backend)
         return self._open_backend
 
     def _talking(self) -> AbstractContextManager[object]:
-        if self._open_backend is None:
+        if not self._is_open:
             raise self._not_open()
         return self._asking()
 
@@ -247,7 +263,6 @@ class EngineSource(ABC):
 
 
 _READS: Final = re.compile(r"[\s(]*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE)
-_WRITES: Final = (exp.DML, exp.DDL, exp.Command, exp.Into)
 
 
 def refuse_other_words(sql: str, source: str) -> None:
@@ -266,13 +281,20 @@ def refuse_other_statements(sql: str, *, dialect: str, source: str) -> exp.Query
     Raises:
         QueryFailed: it is something else, or cannot be parsed.
     """
+    import sqlglot
+    from sqlglot import exp
+
     try:
         statements = sqlglot.parse(sql, read=dialect)
     except sqlglot.errors.SqlglotError as error:
         text = f"source '{source}': the statement cannot be parsed as {dialect} ({type(error).__name__})"
         raise QueryFailed(f"{text}; expected one SELECT") from None
     results = [statement for statement in statements if statement is not None]
-    if len(results) != 1 or not isinstance(results[0], exp.Query) or any(results[0].find_all(*_WRITES)):
+    if (
+        len(results) != 1
+        or not isinstance(results[0], exp.Query)
+        or any(results[0].find_all(exp.DML, exp.DDL, exp.Command, exp.Into))
+    ):
         raise _refused(source)
     return results[0]
 
@@ -295,6 +317,8 @@ class UnlistedSource(EngineSource):
         return CatalogueEntry(catalog, schema, table, bare=False)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
+        from ibis.common.exceptions import TableNotFound as NoSuchTable
+
         place = [part for part in (entry.catalog, entry.schema) if part]
         try:
             return self._look_up(entry.table, place)
@@ -310,65 +334,3 @@ class UnlistedSource(EngineSource):
         Raises:
             ibis.common.exceptions.TableNotFound: there is none.
         """
-
-
-class OwnType(dt.Unknown):  # type: ignore[misc]  # Ibis has no types
-    """A type that only its engine knows; `raw_type` is its name there.
-
-    Ibis keeps such a type as a syntax tree, or fails while it reads the name, and then no column of the table can be
-    read (ADR 60).
-    """
-
-    def __str__(self) -> str:
-        """Return the name by which the engine, a configuration and the store know it."""
-        return str(self.raw_type)
-
-
-def name_own_types(backend: SQLBackend) -> None:
-    """Let a backend that is only ours read the types of columns so."""
-    kind: Any = type(backend.compiler)
-    backend.compiler = _compiler_of(kind)()
-
-
-@cache
-def _compiler_of(kind: Any) -> Any:
-    # operations of `kind` are inherited; Ibis would put its own in place of those that a backend of ours mended
-    own = {"__slots__": (), "UNSUPPORTED_OPS": (), "SIMPLE_OPS": {}, "type_mapper": _mapper_of(kind.type_mapper)}
-    return type(kind.__name__, (kind,), own)
-
-
-@cache
-def _mapper_of(kind: type[SqlglotType]) -> type[SqlglotType]:
-    """Return Ibis' types of an engine, of which those that it does not know have their own names."""
-
-    @cache  # sqlglot parses a type in a fifth of a millisecond, and a database has few types and many columns
-    def read_type(text: str, nullable: bool | None) -> dt.DataType:
-        try:
-            read = kind.from_string(text, nullable=nullable)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, IbisError, SqlglotError):
-            return OwnType(raw_type=text, nullable=nullable is not False)
-        return OwnType(raw_type=text, nullable=nullable is not False) if _is_unknown(read) else read
-
-    def from_string(_cls: type[SqlglotType], text: str, nullable: bool | None = None) -> dt.DataType:
-        return read_type(text, nullable)
-
-    def from_own(_cls: type[SqlglotType], own: OwnType) -> exp.DataType:
-        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=own.raw_type)
-
-    own = {"from_string": classmethod(from_string), "_from_ibis_OwnType": classmethod(from_own)}
-    return type(kind.__name__, (kind,), own)
-
-
-def _is_unknown(kind: dt.DataType) -> bool:
-    """Check whether a type, or a part of it, is one that Ibis does not know."""
-    if isinstance(kind, dt.Struct):
-        return any(map(_is_unknown, kind.types))
-    if isinstance(kind, dt.Map):
-        return _is_unknown(kind.key_type) or _is_unknown(kind.value_type)
-    return _is_unknown(kind.value_type) if isinstance(kind, dt.Array) else isinstance(kind, dt.Unknown)
-
-
-def is_engine_type(text: str) -> bool:
-    """Check whether a name of a type is none that Ibis has a name of its own for, as it has int64 for BIGINT."""
-    kinds = (DuckDBType, PostgresType)
-    return all(isinstance(_mapper_of(kind).from_string(text), OwnType) for kind in kinds)

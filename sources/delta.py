@@ -17,7 +17,6 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
-from ibis.backends.sql import SQLBackend
 from pyarrow.fs import LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from sources._arrow_tables import ArrowTables, parquet_dataset, partition_expression
@@ -45,9 +44,9 @@ class Delta(ArrowTables):
         super().__init__(spec)
         self._addresses: Mapping[str, str] = {}
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         self._addresses = _addresses(self._spec)
-        return super()._open(closing)
+        super()._open(closing)
 
     def _list(self) -> Iterable[CatalogueEntry]:
         return (CatalogueEntry("", "", name, bare=True) for name in self._addresses)

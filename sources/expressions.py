@@ -47,9 +47,9 @@ def engine_function(name: str, takes: Sequence[str | dt.DataType], gives: str | 
 
 def is_engine_type(name: str) -> bool:
     """Check whether a type may be named so by an engine, and Ibis has no name of its own for it."""
-    from sources import _engine  # imports Ibis
+    from sources import _own_types  # imports Ibis
 
-    return _engine.is_engine_type(name)
+    return _own_types.is_engine_type(name)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from os.path import realpath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,6 @@ from typing import Any, Final
 
 import duckdb
 import ibis.expr.types as ir
-from ibis.backends.duckdb import Backend
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -89,20 +88,23 @@ class Files(DuckdbSource):
         self._csv_files: dict[str, _CsvFile] = {}
         self._copies = Path()
 
-    def _open(self, closing: ExitStack) -> Backend:
+    def _open(self, closing: ExitStack) -> None:
         self._files, self._views, self._csv_files = files_by_table(self._spec), {}, {}
+        self.__dict__.pop("_parquet", None)  # of an earlier connection
         folder = closing.enter_context(TemporaryDirectory(prefix="tablewatch-", ignore_cleanup_errors=True))
         self._copies = Path(realpath(folder))
         paths = [realpath(path) for files in self._files.values() for path in files]
         # DuckDB takes each path for a pattern: special ones are quoted below, and the quoted text is what it checks.
         allowed = {*paths, *map(glob.escape, paths)}
         try:
-            backend = self._connect(closing, paths=sorted(allowed), folder=str(self._copies))
+            self._connect(closing, paths=sorted(allowed), folder=str(self._copies))
         except duckdb.Error as error:
             text = "DuckDB cannot be started with these settings; see memory_limit and threads"
             raise Unreachable(self._error_text(text, error)) from None
-        self._parquet = ParquetReader(backend, self._connection)
-        return backend
+
+    @cached_property
+    def _parquet(self) -> ParquetReader:
+        return ParquetReader(self._backend, self._connection)
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from ibis.backends.sql import SQLBackend
 from pyarrow.fs import FileSystem
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.conversions import from_bytes
@@ -52,13 +51,13 @@ class Iceberg(ArrowTables):
 
     _catalog: Catalog
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         declared = self._spec.iceberg or IcebergCatalog()
         properties = {} if declared.uri is None else {"uri": self._read_only(declared.uri)}
         with self._catalogue_errors():
             self._catalog = load_catalog(declared.catalog, **properties, init_catalog_tables="false")
         closing.callback(self._catalog.close)
-        return super()._open(closing)
+        super()._open(closing)
 
     def _list(self) -> Iterable[CatalogueEntry]:
         namespace = (self._spec.iceberg or IcebergCatalog()).namespace

@@ -4,29 +4,13 @@ Ibis takes an enum that the search path shows for plain text and every domain fo
 server lets a text beside an enum only if it is one of its labels, so comparisons have to know.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
-
-_COLUMNS: Final = """
-WITH RECURSIVE typed AS (
-  SELECT a.attnum, a.attname, a.attnotnull, a.atttypmod AS modifier, t.oid, t.typtype, t.typbasetype, t.typtypmod
-  FROM pg_catalog.pg_attribute a
-  JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
-  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-  WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
-  UNION ALL
-  SELECT d.attnum, d.attname, d.attnotnull, d.typtypmod, t.oid, t.typtype, t.typbasetype, t.typtypmod
-  FROM typed d JOIN pg_catalog.pg_type t ON t.oid = d.typbasetype
-  WHERE d.typtype = 'd'
-)
-SELECT attname, CASE typtype WHEN 'e' THEN NULL ELSE pg_catalog.format_type(oid, modifier) END, NOT attnotnull
-FROM typed WHERE typtype <> 'd' ORDER BY attnum
-"""
 
 _MONEY: Final = "money"
 """A type that compares with itself only; the server casts it to a number exactly."""
@@ -40,14 +24,15 @@ class Enum(dt.String):  # type: ignore[misc]  # Ibis has no types
         return str(dt.String(nullable=self.nullable))
 
 
-def table_of(backend: Any, *, catalog: str, schema: str, name: str) -> ir.Table:
-    """Return a table of Ibis' PostgreSQL backend as an expression; only the catalogue is read.
+def table_of(
+    backend: Any, described: Sequence[tuple[str, str | None, bool]], *, catalog: str, schema: str, name: str
+) -> ir.Table:
+    """Return a table of Ibis' PostgreSQL backend as an expression.
 
-    Raises:
-        psycopg.Error: the catalogue cannot be read.
+    `described`: of each column its name, its type (None for an enum) and whether it may be NULL.
     """
     columns, money, type_of = {}, [], backend.compiler.type_mapper.from_string
-    for column, kind, nullable in backend.con.execute(_COLUMNS, (schema, name)).fetchall():
+    for column, kind, nullable in described:
         columns[column] = Enum(nullable=nullable) if kind is None else type_of(kind, nullable=nullable)
         money += [column] if kind == _MONEY else []
     place = ops.Namespace(catalog=catalog, database=schema)

@@ -1,17 +1,16 @@
 """Tables of a PostgreSQL server, in one session that only reads and gives up in time. Needs the extra `[postgres]`."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-import ibis
-import ibis.expr.types as ir
 import psycopg
-from ibis.backends.sql import SQLBackend
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sources._contract import (
@@ -26,13 +25,33 @@ from sources._contract import (
 )
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
 from sources._spec import login_in_words
-from sources.postgres_columns import table_of
+from sources.expressions import ibis, ir
+
+if TYPE_CHECKING:
+    from ibis.backends.sql import SQLBackend
 
 _CATALOGUE: Final = """
 SELECT current_database(), n.nspname, c.relname, pg_table_is_visible(c.oid), NOT c.relispartition
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
 """
+_COLUMNS: Final = """
+WITH RECURSIVE typed AS (
+  SELECT a.attnum, a.attname, a.attnotnull, a.atttypmod AS modifier, t.oid, t.typtype, t.typbasetype, t.typtypmod
+  FROM pg_catalog.pg_attribute a
+  JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT d.attnum, d.attname, d.attnotnull, d.typtypmod, t.oid, t.typtype, t.typbasetype, t.typtypmod
+  FROM typed d JOIN pg_catalog.pg_type t ON t.oid = d.typbasetype
+  WHERE d.typtype = 'd'
+)
+SELECT attname, CASE typtype WHEN 'e' THEN NULL ELSE pg_catalog.format_type(oid, modifier) END, NOT attnotnull
+FROM typed WHERE typtype <> 'd' ORDER BY attnum
+"""
+"""Of each column its name, its type (below its domain; NULL for an enum) and whether it may be NULL."""
 _ROW_ESTIMATE: Final = """
 WITH RECURSIVE part AS (
   SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -117,7 +136,7 @@ class Postgresql(EngineSource):
             **_LOST_NETWORK,
         }
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         try:
             self._connection = psycopg.connect(make_conninfo(self._url, **self._settings), autocommit=True)
         except (psycopg.Error, ValueError) as error:
@@ -125,7 +144,6 @@ class Postgresql(EngineSource):
         closing.callback(self._connection.close)
         self._connection.read_only = True  # every transaction begins READ ONLY, whatever a function set meanwhile
         with self._asking():
-            backend = ibis.postgres.from_connection(self._connection)
             if self._connection.info.server_version >= _WATCHES_CLIENT_SINCE:
                 with suppress(psycopg.errors.InvalidParameterValue):  # servers on some systems cannot
                     self._connection.execute(f"SET {_WATCH_CLIENT}")
@@ -133,13 +151,27 @@ class Postgresql(EngineSource):
             if self._connection.info.server_version >= _COUNTS_SINCE:  # workers count what they read for themselves
                 [[workers, process]] = self._ask(_COUNTS_FOR).cells
                 self._tells_rows = workers == "0" and process == self._connection.info.backend_pid
-            return backend
+
+    def _make_backend(self) -> SQLBackend:
+        return ibis.postgres.from_connection(self._connection)
 
     def _list(self) -> Iterable[CatalogueEntry]:
         return (CatalogueEntry(*row) for row in self._ask(_CATALOGUE).cells)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
-        return table_of(self._backend, catalog=entry.catalog, schema=entry.schema, name=entry.table)
+        from sources.postgres_columns import table_of  # imports Ibis
+
+        place = {"catalog": entry.catalog, "schema": entry.schema, "name": entry.table}
+        return table_of(self._backend, self._columns_of(entry), **place)
+
+    def layout(self, name: str) -> Sequence[tuple[object, ...]]:
+        """Return the columns, their types and whether they may be NULL."""
+        entry = self._find(name)
+        with self._talking():
+            return self._columns_of(entry)
+
+    def _columns_of(self, entry: CatalogueEntry) -> Sequence[tuple[str, str | None, bool]]:
+        return columns_of(self._connection, entry.schema, entry.table)
 
     def row_estimate(self, name: str) -> RowEstimate | None:
         """Return what ANALYZE found, off by what changed since, and by 5 % since it reads a sample."""
@@ -247,6 +279,15 @@ class Postgresql(EngineSource):
         }
         names = (reason for sign, reason in reasons.items() if sign in text)
         return next(names, "the connection failed; check host, port, database and user")
+
+
+def columns_of(connection: psycopg.Connection, schema: str, table: str) -> Sequence[tuple[str, str | None, bool]]:
+    """Return of each column its name, its type (below its domain; None for an enum) and whether it may be NULL.
+
+    Raises:
+        psycopg.Error: the catalogue cannot be read.
+    """
+    return connection.execute(_COLUMNS, (schema, table)).fetchall()
 
 
 def _ms(limit: timedelta) -> int:

@@ -5,23 +5,23 @@ before they are believed (`cell_size_check=ON`), and a statement that runs for t
 however slow they are, since SQLite looks at the clock itself only after many steps.
 """
 
+from __future__ import annotations
+
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
-
-import ibis
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
-from ibis.backends.sql import SQLBackend
-from ibis.common.exceptions import IbisError
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline, Deadlines
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
 from sources._spec import SourceSpec, file_of
+from sources.expressions import dt, ibis, ir
 from sources.moments import register
+
+if TYPE_CHECKING:
+    from ibis.backends.sql import SQLBackend
 
 _STEPS_BETWEEN_LOOKS: Final = 50_000
 """After so many steps of a statement Python has a turn, in which Ctrl-C is noticed."""
@@ -42,7 +42,7 @@ class Sqlite(EngineSource):
         # Quoted twice: SQLAlchemy 2.1 unquotes the path once before SQLite does.
         return f"sqlite:///file:{quote(quote(str(file_of(self._spec))))}?mode=ro&uri=true"
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         path = file_of(self._spec)
         wait = self._spec.lock_timeout.total_seconds()
         # the deadline's thread interrupts; all else is done by the thread that opened it
@@ -53,10 +53,20 @@ class Sqlite(EngineSource):
         with self._asking():
             connection.text_factory = _decode
             connection.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS)
-            for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
+            for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "case_sensitive_like=ON"):
                 connection.execute(f"PRAGMA {setting}")
             register(connection)
-            return ibis.sqlite.from_connection(connection)
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it may be no file of SQLite
+
+    def _make_backend(self) -> SQLBackend:
+        return ibis.sqlite.from_connection(self._connection)  # registers what its statements call
+
+    def layout(self, name: str) -> Sequence[tuple[object, ...]] | None:
+        """Return the declared columns; None where one has no type, which Ibis finds in its values."""
+        entry = self._find(name)
+        with self._talking():
+            columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", [entry.table]).fetchall()
+        return columns if all(kind for _, kind in columns) else None
 
     def _list(self) -> Iterable[CatalogueEntry]:
         result = self._run(
@@ -66,6 +76,8 @@ class Sqlite(EngineSource):
         return (CatalogueEntry("", "main", name, bare=True) for (name,) in result.cells)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
+        from ibis.common.exceptions import IbisError
+
         if self._spec.blind:  # Ibis finds the type of a column without a declared one in its values
             return self._as_declared(entry, without_type=dt.unknown)
         try:

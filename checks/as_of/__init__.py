@@ -4,6 +4,8 @@ That is what it was only if rows are never changed or removed once they are load
 The second is looked at; the first has to be known.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

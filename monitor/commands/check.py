@@ -197,7 +197,7 @@ def _show(
 
 def _note_proposals(project: "Project", invocation: Invocation) -> None:
     """Note how many proposed checks wait in comments because they failed when they were written."""
-    from monitor.suggest.starter import FAILS
+    from monitor.suggest import FAILS
 
     lines = [line for file in project.loaded.files for line in file.read_text("utf-8").splitlines() if FAILS in line]
     failing = sum(line.lstrip().startswith("#") for line in lines)

@@ -1,8 +1,12 @@
 """Run a plan inside the engine that holds the table; only aggregates come back.
 
+What plans further statements is imported where they are needed: running a plan that is kept needs no expressions.
+
 One bad check must not blind the others: when the engine refuses the fused statement, each check's part of it is run
 alone, and only those that are refused again could not be evaluated.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,19 +15,19 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from checks import Check, Measurement, Misconfigured, Outcome, SegmentedMeasurement, UnknownReason
+from checks import Check, Frame, Measurement, Misconfigured, Outcome, SegmentedMeasurement, UnknownReason
 from checks.classes.counts import ClosedPart, CountRequest
 from checks.gx.caller import Caller
 from checks.gx.worker_door import GxRequest, evaluate
-from monitor.scan.incremental.counter import IncrementalCounter
-from monitor.scan.planner import PlannedQuery, Relatives, TablePlan, plan, plan_again
 from monitor.scan.results import CheckMeasurement, CountState, misconfigured, not_evaluated
-from monitor.scan.segment_query import SegmentQuery, names_of
 from monitor.scan.sql_template import SqlTemplate, TimeLiterals
+from monitor.scan.table_plan import PlannedQuery, Relatives, TablePlan
 from sources import Source, SourceError
 
 if TYPE_CHECKING:
+    from monitor.scan.incremental.counter import IncrementalCounter
     from monitor.scan.incremental.parts import PartPlan
+    from monitor.scan.segment_query import SegmentQuery
 
 T = TypeVar("T")
 
@@ -87,8 +91,9 @@ class _Run:
             self._run_family(family)
         for segments in self.plan.segments:
             self._run_segments(segments)
-        for check_id in self.plan.frames:
-            self._run_frame(check_id)
+        for check_id, wants in self.plan.wants.items():
+            if wants.frame is not None:
+                self._run_frame(check_id, wants.frame)
 
     def _answer(self, check_id: str, check: Check) -> CheckMeasurement:
         result: Measurement | SegmentedMeasurement | Outcome = self._found(check_id)
@@ -128,6 +133,8 @@ class _Run:
         return people.k if people is not None and people.protects(column) else 0
 
     def _in_segments(self, check_id: str, check: Check, whole: Measurement) -> SegmentedMeasurement | Outcome:
+        from monitor.scan.segment_query import names_of
+
         query, rows = self.segments[check_id]
         try:
             names = names_of(self.plan.subject, check, query, self.keeper)
@@ -141,6 +148,8 @@ class _Run:
         return self.failed[check_id] if counted is None else counted
 
     def _counting(self, check_id: str) -> IncrementalCounter:
+        from monitor.scan.incremental.counter import IncrementalCounter
+
         return IncrementalCounter(self.plan.subject, check_id, self.source, self.keeper, self._fill)
 
     def _fill(self, template: SqlTemplate) -> str:
@@ -148,6 +157,8 @@ class _Run:
 
     def _look_again(self, check_id: str, measurement: Measurement) -> Measurement | Outcome:
         """Measure a check's follow-up questions until there are none."""
+        from monitor.scan.planner import plan_again
+
         subject = self.plan.subject
         for _ in range(_MOST_LOOKS):
             again = self._attempt([check_id], partial(plan_again, subject, check_id, measurement, self.source))
@@ -168,8 +179,8 @@ class _Run:
         raise RuntimeError(f"a check repeats indefinitely: {type(dict(subject.checks)[check_id]).__name__}")
 
     def _read_columns(self) -> None:
-        if self.plan.reads_schema:
-            wanted = [check_id for check_id, wants in self.plan.wants.items() if wants.schema]
+        wanted = [check_id for check_id, wants in self.plan.wants.items() if wants.schema]
+        if wanted:
             result = self._attempt(wanted, lambda: self.source.table(self.plan.subject.relation).schema())
             if result is not None:
                 self.columns = {name: str(type_) for name, type_ in result.items()}
@@ -235,7 +246,7 @@ class _Run:
         self.values |= part_look.values
         self.tables |= part_look.tables
 
-    def _most_rows(self, parts: "PartPlan") -> int | None:
+    def _most_rows(self, parts: PartPlan) -> int | None:
         """Return how many rows the table has at most, by what the engine keeps of it; None where that says nothing."""
         if parts.count is not None:
             return int(next(iter(self._fetch(parts.count)[0].values())))
@@ -280,6 +291,8 @@ class _Run:
         """Where the engine refused a statement of several checks, run each check's part of it, planned again."""
         if len(asking) < 2 or not all(self._may_be_guiltless(check_id) for check_id in asking):
             return
+        from monitor.scan.planner import plan
+
         for check_id in asking:
             del self.failed[check_id]
             subject = self.plan.subject
@@ -299,10 +312,9 @@ class _Run:
             if rows is not None:
                 keep(check_id, name, rows)
 
-    def _run_frame(self, check_id: str) -> None:
+    def _run_frame(self, check_id: str, frame: Frame) -> None:
         if check_id in self.failed:
             return
-        frame = self.plan.frames[check_id]
         check = dict(self.plan.subject.checks)[check_id]
         if self.caller is None:
             raise RuntimeError("checks of Great Expectations need a caller")

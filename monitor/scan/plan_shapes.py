@@ -13,9 +13,10 @@ from typing import Any, Final
 from sqlglot import exp
 
 from checks import Check, CheckParameters, Severity
-from monitor.scan.planner import TablePlan, plan
+from monitor.scan.planner import plan
 from monitor.scan.results import Subject
 from monitor.scan.sql_template import SqlTemplate
+from monitor.scan.table_plan import TablePlan
 from sources import Source, SourceSpec
 from sources.expressions import ops
 

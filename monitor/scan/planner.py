@@ -11,39 +11,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants, as_of
+from checks import Check, ClassQuestion, Context, Measurement, Misconfigured, Outcome, Wants, as_of
 from checks.classes.tables import ClassTables
 from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
 from monitor.scan.results import Subject, explained, misconfigured, run_explained
-from monitor.scan.segment_query import SegmentPlanner, SegmentQuery
+from monitor.scan.segment_query import SegmentPlanner
 from monitor.scan.sql_template import Placeholders, SqlTemplate
+from monitor.scan.table_plan import FIGURE, PlannedQuery, Relatives, TablePlan, UnionPart
 from sources import Source, TableNotFound, TimedOut, Unreachable
 from sources.expressions import ibis, ir
 
 if TYPE_CHECKING:
     from monitor.scan.incremental.part_planner import PartPlanner
-    from monitor.scan.incremental.parts import PartPlan
 
-FIGURE = "figure"
 T = TypeVar("T")
 _TYPES = {"i": "int64", "x": "float64", "t": "string"}
-
-
-@dataclass(frozen=True, slots=True)
-class UnionPart:
-    """One answer in a family's statement: its number, its columns by slot, and the (check id, name) that wanted it."""
-
-    figure: int
-    columns: Mapping[str, str]
-    wanted_by: tuple[tuple[str, str], ...]
-
-    def of(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return its rows among those of the statement, under the names that the answer gave them."""
-        mine = (row for row in rows if row[FIGURE] == self.figure)
-        return [{name: row[slot] for slot, name in self.columns.items()} for row in mine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,57 +102,6 @@ def _laid_out(answer: ir.Table, number: int, columns: Mapping[str, str], width: 
             name = columns.get(f"{letter}{place}")
             laid[f"{letter}{place}"] = ibis.null(type_) if name is None else answer[name].cast(type_)
     return answer.select(**laid)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedQuery:
-    """A statement of its own and every (check id, name) that wanted it."""
-
-    template: SqlTemplate
-    wanted_by: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Relatives:
-    """A statement that answers several questions about the same classes, and how to take its rows apart."""
-
-    template: SqlTemplate
-    parts: tuple[UnionPart, ...]
-
-    @property
-    def wanted_by(self) -> set[str]:
-        """Return the ids of the checks that wait for it."""
-        return {check_id for part in self.parts for check_id, _ in part.wanted_by}
-
-
-@dataclass(frozen=True, slots=True)
-class TablePlan:
-    """Everything to run for one table.
-
-    `wants` is without the expressions that became statements. `fused` computes `columns`: per check id, the wanted name
-    to the column of the fused row. `refused` are the checks that do not fit the table.
-    """
-
-    subject: Subject
-    wants: Mapping[str, Wants]
-    refused: Mapping[str, Outcome]
-    fused: SqlTemplate | None
-    columns: Mapping[str, Mapping[str, str]]
-    queries: tuple[PlannedQuery, ...]
-    counts: tuple[PlannedQuery, ...]
-    union_queries: tuple[Relatives, ...] = ()
-    parts: PartPlan | None = None
-    segments: tuple[SegmentQuery, ...] = ()
-
-    @property
-    def reads_schema(self) -> bool:
-        """Check whether a check wants the columns from the catalogue."""
-        return any(wants.schema for wants in self.wants.values())
-
-    @property
-    def frames(self) -> Mapping[str, Frame]:
-        """Return the frames wanted, by check id."""
-        return {check_id: wants.frame for check_id, wants in self.wants.items() if wants.frame is not None}
 
 
 def plan(subject: Subject, source: Source, *, table: ir.Table | None = None) -> TablePlan:

@@ -14,11 +14,12 @@ from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.config.selector import Selection
 from monitor.scan.incremental import KeyProvider, with_count_states
-from monitor.scan.planner import TablePlan
+from monitor.scan.plan_file import PLANS, PlanFile
 from monitor.scan.recorder import judge_only, prune, record_results, retire
 from monitor.scan.results import CheckResult, PassResult, PolicyOf, Subject, Target, targets_of
 from monitor.scan.scanner import scan_sources
-from store import Postponed, Store, StoreError
+from monitor.scan.table_plan import TablePlan
+from store import Postponed, Store, StoreError, store_file
 
 
 def run_checks(
@@ -37,16 +38,20 @@ def run_checks(
     retired = 0 if store is None else retire(project, store)
     problem: str | None
     pruned: str | None = None
-    # 2. Run the checks and record their results, as far as the store takes them.
+    # 2. Run the checks, by the plans of an earlier run where they fit, and record their results, as far as the store
+    #    takes them.
+    plan_file = None if store is None else _plan_file(project)
     try:
-        results = Engine(clock, store, project.policy_of, key=project.signature_key, caller=caller).run(
-            targets_of(project, selection.tables), on_table
-        )
+        results = Engine(
+            clock, store, project.policy_of, key=project.signature_key, caller=caller, plan_file=plan_file
+        ).run(targets_of(project, selection.tables), on_table)
     except ResultsNotStored as error:
         results, problem = error.results, f"not all results were stored: {error}"
     else:
         # 3. Delete what is past its retention.
         problem, pruned = _prune(project, store) if store is not None else (None, None)
+    if plan_file is not None:
+        plan_file.write({table.name: table for table in project.config.tables})
     return PassResult(
         project=project.config.project,
         run_id=secrets.token_hex(12),
@@ -81,6 +86,12 @@ def check_past(
         duration_s=clock.monotonic() - started,
         fail_on=fail_on,
     )
+
+
+def _plan_file(project: Project) -> PlanFile | None:
+    """Return the plans that are kept beside the store; None where the store is no file."""
+    store = store_file(project.config.storage.url)
+    return None if store is None else PlanFile.read(store.with_name(f"{store.name}{PLANS}"), project.loaded.redactor)
 
 
 def _prune(project: Project, store: Store) -> tuple[str | None, str | None]:
@@ -118,6 +129,8 @@ class Engine:
     """Gives the key of signatures; without one, or without a store, no counts are kept."""
     caller: Caller | None = None
     """Calls Great Expectations; needed where there are expectations."""
+    plan_file: PlanFile | None = None
+    """Plans of earlier processes."""
     is_dry: bool = False
     """Whether the store is only read: earlier measurements are compared with, and nothing is recorded."""
 
@@ -136,7 +149,9 @@ class Engine:
         if self.store is not None and self.key is not None and any(target.subject.keeps for target in targets):
             targets = with_count_states(targets, store=self.store, key=self.key)
         # 2. Plan each table, unless its plan is kept, and measure it in its engine: a thread for each source.
-        for batch in scan_sources(targets, clock=self.clock, plans=self.plans, caller=self.caller):
+        for batch in scan_sources(
+            targets, clock=self.clock, plans=self.plans, caller=self.caller, plan_file=self.plan_file
+        ):
             results = None
             # 3. Judge, decide on incidents and record, many tables in one transaction.
             if self.store is not None and failure is None and not self.is_dry:

@@ -18,7 +18,7 @@ from checks import Json, Outcome, UnknownReason, timed_out
 from checks.gx.caller import Caller
 from monitor.clock import Clock
 from monitor.scan.measure import measure
-from monitor.scan.planner import TablePlan, plan
+from monitor.scan.plan_file import PlanFile
 from monitor.scan.private_question import PrivateQuestion
 from monitor.scan.results import (
     CheckMeasurement,
@@ -33,6 +33,7 @@ from monitor.scan.results import (
     wait_for,
 )
 from monitor.scan.sql_template import TimeLiterals
+from monitor.scan.table_plan import TablePlan
 from remedies import Misfit
 from sources import Source, open_source, reporting_stuck
 
@@ -46,13 +47,14 @@ def scan_source(
     clock: Clock,
     plans: Plans,
     caller: Caller | None = None,
+    plan_file: PlanFile | None = None,
     on_begin: Callable[[Target], None] = lambda _: None,
 ) -> Generator[TableResult, None, None]:
     """Look at tables that all live in one source, in their order; what could not be evaluated is `unknown`.
 
-    `caller` calls Great Expectations. `on_begin` hears of each table before it is looked at, of the first before its
-    source is opened. When the whole source cannot be reached, what remains is unknown without being begun. Close the
-    iterator to stop early: the source is closed with it.
+    `caller` calls Great Expectations. `plan_file`: plans of earlier processes. `on_begin` hears of each table before it
+    is looked at, of the first before its source is opened. When the whole source cannot be reached, what remains is
+    unknown without being begun. Close the iterator to stop early: the source is closed with it.
     """
     remaining = deque(targets)
     if not remaining:
@@ -62,7 +64,7 @@ def scan_source(
         source = run_guarded(lambda: _open(targets[0], closing))
         ended = source if isinstance(source, Outcome) else None
         if not isinstance(source, Outcome):
-            looker = _SourceScanner(source, clock, plans, caller, shares_plans=len(targets) > 1)
+            looker = _SourceScanner(source, clock, plans, caller, plan_file, shares_plans=len(targets) > 1)
             while remaining:
                 result = looker.look_at(remaining[0])
                 if isinstance(result, Outcome):
@@ -87,9 +89,17 @@ def _open(target: Target, closing: ExitStack) -> Source:
 
 class _SourceScanner:
     def __init__(
-        self, source: Source, clock: Clock, plans: Plans, caller: Caller | None, *, shares_plans: bool
+        self,
+        source: Source,
+        clock: Clock,
+        plans: Plans,
+        caller: Caller | None,
+        plan_file: PlanFile | None,
+        *,
+        shares_plans: bool,
     ) -> None:
         self._source, self._clock, self._plans, self._caller = source, clock, plans, caller
+        self._plan_file = plan_file
         self._shares_plans = shares_plans
         self._literals = TimeLiterals(source)
 
@@ -117,17 +127,28 @@ class _SourceScanner:
 
     def _measure(self, target: Target, now: datetime) -> Sequence[CheckMeasurement]:
         subject, keeper = target.subject, target.keeper
-        known = self._plans.get(subject.name)
-        if known is not None and known[0] == subject:
-            measured = measure(known[1], self._source, now, self._literals, keeper=keeper, caller=self._caller)
+        known = self._known_plan(subject)
+        if known is not None:
+            measured = measure(known, self._source, now, self._literals, keeper=keeper, caller=self._caller)
             if not any(_is_misconfigured(item) for item in measured):
                 return measured
         fresh = self._plan(target)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)
+        if self._plan_file is not None:
+            self._plan_file.keep(fresh, self._source)
         return measure(fresh, self._source, now, self._literals, keeper=keeper, caller=self._caller)
 
+    def _known_plan(self, subject: Subject) -> TablePlan | None:
+        known = self._plans.get(subject.name)
+        if known is not None and known[0] == subject:
+            return known[1]
+        return None if self._plan_file is None else self._plan_file.find(subject, self._source)
+
     def _plan(self, target: Target) -> TablePlan:
+        """Plan the checks of a table; the modules that plan import what they need of Ibis."""
         if not self._shares_plans:
+            from monitor.scan.planner import plan
+
             return plan(target.subject, self._source)
         from monitor.scan.plan_shapes import plan_by_shape  # of use to many tables only
 
@@ -153,13 +174,18 @@ _MOST_STUCK = 3
 
 
 def scan_sources(
-    targets: Sequence[Target], *, clock: Clock, plans: Plans, caller: Caller | None = None
+    targets: Sequence[Target],
+    *,
+    clock: Clock,
+    plans: Plans,
+    caller: Caller | None = None,
+    plan_file: PlanFile | None = None,
 ) -> Iterator[Sequence[TableResult]]:
     """Yield batches of tables that were measured; close the iterator to give the rest up.
 
     `caller`, which the threads share, calls Great Expectations for expectations.
     """
-    scan = partial(scan_source, clock=clock, plans=plans, caller=caller)
+    scan = partial(scan_source, clock=clock, plans=plans, caller=caller, plan_file=plan_file)
     by_source: dict[str, list[Target]] = {}
     for target in targets:
         by_source.setdefault(target.source.name, []).append(target)

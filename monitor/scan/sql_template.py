@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from types import MappingProxyType
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 from zoneinfo import ZoneInfo
 
 from checks import latest_local_time
@@ -65,6 +65,10 @@ class SqlTemplate:
         return text
 
 
+TimeForms: TypeAlias = Mapping[str, Mapping[bool, str | None]]
+"""By dialect, and by whether times are naive: how an engine writes times; None where each is compiled."""
+
+
 class TimeLiterals:
     """Writes times, to the second, as one engine does: compiling each would take longer than asking a small table.
 
@@ -72,7 +76,7 @@ class TimeLiterals:
     engine whose way is not understood has every time compiled.
     """
 
-    _learnt: ClassVar[dict[tuple[str, bool], str | None]] = {}
+    _learnt: ClassVar[dict[str, dict[bool, str | None]]] = {}
     _example: ClassVar = datetime(2789, 11, 26, 17, 48, 53)  # noqa: DTZ001 - no part stands in another one
     _other: ClassVar = datetime(2801, 2, 3, 4, 5, 6)  # noqa: DTZ001 - as above
 
@@ -81,11 +85,22 @@ class TimeLiterals:
 
     def of(self, moment: datetime) -> str:
         """Return a time as SQL text."""
-        key = (self._source.dialect, moment.tzinfo is None)
-        if key not in self._learnt:
-            self._learnt[key] = self._learn(moment.tzinfo)
-        form = self._learnt[key]
+        forms, naive = self._learnt.setdefault(self._source.dialect, {}), moment.tzinfo is None
+        if naive not in forms:
+            forms[naive] = self._learn(moment.tzinfo)
+        form = forms[naive]
         return self._compiled(moment) if form is None else _fill_form(form, moment)
+
+    @classmethod
+    def known(cls) -> TimeForms:
+        """Return what was learnt so far."""
+        return cls._learnt
+
+    @classmethod
+    def know(cls, forms: TimeForms) -> None:
+        """Take over what another process learnt."""
+        for dialect, found in forms.items():
+            cls._learnt.setdefault(dialect, {}).update(found)
 
     def _learn(self, zone: tzinfo | None) -> str | None:
         text = self._compiled(self._example.replace(tzinfo=zone))

@@ -8,3 +8,8 @@ In: what `tablewatch init` or `tablewatch suggest` was given. Out: proposals, YA
 and how sure), `suggest` (the order of the work), then what it calls: `profile`, `keys`, `rules`, `freshness`,
 `references`; `targets` (which tables), `suggestion_json`, `starter`.
 """
+
+from typing import Final
+
+FAILS: Final = "fails now: "
+"""What a comment says of a proposal that fails."""

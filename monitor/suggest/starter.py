@@ -12,14 +12,13 @@ from unicodedata import category
 
 from monitor.config.yaml_nodes import resolve
 from monitor.integrations.proposal import COST_EXAMPLE
+from monitor.suggest import FAILS
 from monitor.suggest.arrival import is_arrival_name
 from monitor.suggest.catalogue import TableEntry
 from monitor.suggest.proposal import Proposal
 from monitor.suggest.sources import SourceLocation
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
 
-FAILS: Final = "fails now: "
-"""What a comment says of a proposal that fails."""
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*")
 
 

@@ -27,7 +27,10 @@ from monitor.terminal.temp_folders import draft_folder
 
 Result = TypeVar("Result")
 
-COMPANIONS: Final = ("-wal", "-shm", "-journal", ".wal", ".lock", ".serve", ".key", ".last", ".ledger", ".ledger.lock")
+COMPANIONS: Final = (
+    *("-wal", "-shm", "-journal", ".wal"),
+    *(".lock", ".serve", ".key", ".last", ".ledger", ".ledger.lock", ".plans"),
+)
 """What Tablewatch, SQLite and DuckDB put beside a database."""
 _MAGIC: Final = ((0, b"SQLite format 3\0"), (8, b"DUCK"))
 """Where a database says what it is, and how."""

@@ -36,8 +36,8 @@ from monitor.workers.process_control import memory_of
 from sources import reporting_stuck
 
 if TYPE_CHECKING:
-    from monitor.scan.planner import TablePlan
     from monitor.scan.scanner import Plans
+    from monitor.scan.table_plan import TablePlan
 
 _SENDING: Final = Lock()
 """A statement that is stuck is reported by another thread."""

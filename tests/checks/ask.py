@@ -41,6 +41,7 @@ from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
 from sources.moments import register
 from sources.postgres_columns import table_of
+from sources.postgresql import columns_of
 from tests.duckdb_rows import insert_rows
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
@@ -89,7 +90,8 @@ class Place:
         if self.dialect != "postgres":
             return self.backend.table(name)
         schema = {"catalog": self.backend.current_catalog, "schema": self.backend.current_database}
-        return table_of(self.backend, **schema, name=name)
+        columns = columns_of(self.backend.con, schema["schema"], name)
+        return table_of(self.backend, columns, **schema, name=name)
 
     def compiled(self, expression: ir.Table) -> str:
         """Return the text of an expression: a law asks the same one of every table, and compiling takes longest."""

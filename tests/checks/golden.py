@@ -23,7 +23,8 @@ from monitor.clock import SimulatedClock
 from monitor.config import load_tree
 from monitor.config.project import Project
 from monitor.config.python_values import node_of
-from monitor.scan.planner import TablePlan, plan
+from monitor.scan.planner import plan
+from monitor.scan.table_plan import TablePlan
 from monitor.scan.results import Subject, targets_of
 from monitor.scan.sql_template import SqlTemplate, TimeLiterals
 from sources import QueryFailed
@@ -119,7 +120,7 @@ def _statements(subject: Subject, source: Any) -> Iterator[str]:
     for template in _templates(made):
         text = template.fill(NOW, literals)
         yield sqlglot.parse_one(text, dialect=source.dialect).sql(dialect=source.dialect, pretty=True) + ";"
-    if made.reads_schema:
+    if any(wants.schema for wants in made.wants.values()):
         yield "-- the catalogue alone"
 
 

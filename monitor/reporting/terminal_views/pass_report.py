@@ -10,7 +10,6 @@ from checks import Kind, Status, UnknownReason
 from incidents.lifecycle import softer
 from monitor.config.project import Project
 from monitor.scan.results import OK, CheckResult, PassResult, targets_of
-from monitor.scan.violations import NoRows, violating_rows, violations_sql
 from monitor.terminal.output import count
 from monitor.terminal.redaction import visible
 
@@ -148,6 +147,10 @@ def violation_lines(
 
     Where there is none, the reason. Rows are data: for the terminal only, never stored and never written to a file.
     """
+    if not (rows or sql):
+        return
+    from monitor.scan.violations import NoRows, violating_rows, violations_sql  # imports Ibis
+
     for result in results:
         if result.outcome.status not in {Status.FAIL, Status.WARN}:
             continue

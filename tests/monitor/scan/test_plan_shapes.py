@@ -64,7 +64,7 @@ class _Named(Unopened):
             self.dialect = "spark" if dialect == "pyspark" else dialect
 
 
-def _subjects() -> list[Subject]:
+def subjects() -> list[Subject]:
     """Return the table of every case of every check: with each check alone, and with all of them."""
     [target] = targets_of(Project(load_tree(node_of(tree(), "")), SimulatedClock(NOW)), ["t"])
     subject = target.subject
@@ -97,7 +97,7 @@ def _plan_or_problem(made: Any) -> object:
 def test_every_check_of_every_dialect_has_the_plan_it_would_have_alone(dialect: str, no_shapes: dict[str, Any]) -> None:
     """A table that is not the first of its shape, with a name to be escaped, has equal text to the last character."""
     source: Any = _Named(dialect)
-    for subject in _subjects():
+    for subject in subjects():
         first, one = _renamed(subject, "t"), _renamed(subject, 'a "strange" `na]me')
         _plan_or_problem(partial(plan_by_shape, first, source, SPEC))
         shared = _plan_or_problem(partial(plan_by_shape, one, source, SPEC))

@@ -123,7 +123,7 @@ def test_a_kept_plan_is_used_while_it_fits_the_table(shop, monkeypatch):
     engine = Engine(shop.clock)
     targets = targets_of(project, ["orders"])
     engine.run(targets)
-    monkeypatch.setattr("monitor.scan.scanner.plan", mock.Mock(side_effect=AssertionError("planned again")))
+    monkeypatch.setattr("monitor.scan.planner.plan", mock.Mock(side_effect=AssertionError("planned again")))
     assert {one.outcome.status for one in engine.run(targets)} == {Status.PASS}
 
 
