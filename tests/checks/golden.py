@@ -24,9 +24,9 @@ from monitor.config import load_tree
 from monitor.config.project import Project
 from monitor.config.python_values import node_of
 from monitor.scan.planner import plan
-from monitor.scan.table_plan import TablePlan
 from monitor.scan.results import Subject, targets_of
 from monitor.scan.sql_template import SqlTemplate, TimeLiterals
+from monitor.scan.table_plan import TablePlan
 from sources import QueryFailed
 from tests.checks.hostile import NOW
 from tests.checks.test_every_engine import tree
