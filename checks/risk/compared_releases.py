@@ -36,6 +36,8 @@ COMBINATIONS: Final = ""
 """What the combinations of quasi-identifiers are remembered under, in the place of a column's name."""
 WRITTEN: Final = "\x1f"
 """What the values of a column, each spelling by itself, are remembered under: this after the column's name."""
+OF_PEOPLE: Final = "\x1e"
+"""What the values of a column by person are remembered under, where a pseudonym links rows: this after its name."""
 SUPPRESSED: Final = "\x00suppressed"
 """As `COMBINATIONS`, of rows that are left out: their classes are those that they would be in."""
 PUBLISHED: Final = "\x00published"
@@ -61,7 +63,8 @@ class ReleasedRows:
     are written where t is promised, which no spelling may bring nearer. `table`: by sensitive column, the values of all
     rows of the table. `missing`: the signature of what is no value, empty where it is one. `published`: the quasi-
     identifiers of the row alone, where `made_of` has those of other rows too. `unnamed`: rows without a person that
-    are not among these.
+    are not among these. Where a pseudonym leaves with the rows, `columns` has a signature of each sensitive column with
+    `OF_PEOPLE`, too: as in the file, values are remembered by person.
     """
 
     digest: bytes
@@ -102,6 +105,9 @@ class ReleasedRows:
         person = {place: _at(self.people, number) for number, place in enumerate(self.named)}
         parts = [(name, self.classes, values) for name, values in ((COMBINATIONS, self.made_of), *self.values.items())]
         parts.append((SUPPRESSED, self.suppressed.classes, self.suppressed.made_of))
+        holder = b"".join(person.get(place, bytes(SIGNATURE)) for place in range(len(self.classes) // SIGNATURE))
+        linked = ((name + OF_PEOPLE, values) for name, values in self.values.items())
+        parts += [(name, holder, values) for name, values in linked if name in self.columns]
         if self.published not in {b"", self.made_of}:
             parts.append((PUBLISHED, self.published, self.published))
         counts, people = Counter[bytes](), set()
@@ -204,6 +210,17 @@ class ComparedRows:
         stay = is_made | ~np.isin(places, places[is_made])
         return places[stay], first[stay]
 
+    def by_person(self, name: str) -> ReleasedValues | None:
+        """Return the values of a sensitive column in the earlier export, by person in the place of class.
+
+        None where they are not remembered so: no pseudonym left with the rows, or the column did not.
+        """
+        column = self.rows.columns.get(name + OF_PEOPLE)
+        if column is None:
+            return None
+        values = ReleasedValues.of(self.earlier.pairs, column, self.rows.columns[COMBINATIONS])
+        return values if len(values.copies) else None
+
     def gone(self, name: str, places: Whole, first: Whole) -> GoneRows:
         """Return what an earlier class has more of a sensitive column than the rows that were in it.
 
@@ -301,11 +318,16 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
     result = np.zeros(len(kept), dtype=np.bool_)
     limits = limits if name else ClassLimits(limits.k)
     linking = [item for item in every if (item.linkable & kept).any()]
+    of_values = replace(limits, k=1)
     for item in linking:
         fresh = np.flatnonzero(item.is_new & kept)
-        result[_breaking(item, name, replace(limits, k=1), fresh, item.classes[1][fresh], every=True)] = True
-        if name and item.is_counted and item.linkable[kept].all():
-            result |= _left_behind(item, name, replace(limits, k=1), kept)
+        result[_breaking(item, name, of_values, fresh, item.classes[1][fresh], every=True)] = True
+    linked = [item for item in linking if name and item.is_counted and item.linkable[kept].all()]
+    by_person = [(item, values) for item in linked if (values := item.by_person(name)) is not None]
+    result |= _left_together(by_person, name, of_values, kept)
+    for item in linked:
+        if item.by_person(name) is None:  # an earlier version exported it
+            result |= _left_behind(item, name, of_values, kept)
     for item in every:
         result |= _subtracted(item, name, limits, kept)
     result |= _broken_together(every, name, limits, kept)
@@ -317,6 +339,51 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
         of_cells = limits if len(group) > 1 else replace(limits, k=1)  # pairs are judged by people already
         result[_breaking(group[0], name, of_cells, places[stay], numbers[stay])] = True
     return result
+
+
+def _left_together(
+    found: Sequence[tuple[ComparedRows, ReleasedValues]], name: str, limits: ClassLimits, kept: Mask
+) -> Mask:
+    """Return which rows stay of a joined class of earlier exports whose people who left break l or t.
+
+    A reader finds them by their pseudonyms. `found`: earlier exports with the values that people had in each.
+    """
+    result = np.zeros(len(kept), dtype=np.bool_)
+    if not found:
+        return result
+    rows = found[0][0].rows
+    *parts, own = codes_of_signatures(
+        *(part for item, values in found for part in (item.earlier.pairs.people, values.groups)), rows.people
+    )
+    cell = np.zeros(1 + max(int(part.max(initial=-1)) for part in (*parts, own)), dtype=np.int64)
+    for (item, _), people in zip(found, parts[::2], strict=True):
+        cell = _refined(cell, distinct_pairs(people, item.classes[0]))
+    has_left = ~np.isin(np.arange(len(cell)), own[kept])
+    for (_, values), people, holders in zip(found, parts[::2], parts[1::2], strict=True):
+        codes, missing, table = codes_of_signatures(values.values, rows.missing[name], rows.table[name])
+        is_gone = has_left[holders] & np.isin(holders, people)
+        left, who = cell[holders[is_gone]], holders[is_gone]
+        groups, owner = np.unique(left, return_inverse=True)
+        owner = owner.astype(np.int64)
+        value, copies, none = codes[is_gone], values.copies[is_gone], int(missing.max(initial=-1))
+        totals = np.bincount(table, minlength=1 + int(codes.max())).astype(np.int64)
+        broken = limits.broken(ClassPairs.of(owner, value, copies), totals, missing=none)
+        persons = np.bincount(np.unique(np.stack([owner, who], axis=1), axis=0)[:, 0]).astype(np.int64)
+        if copies.sum() > persons.sum():
+            broken |= limits.broken(ClassPairs.of(owner, value), totals, missing=none, people=persons)
+        result |= np.isin(cell[own], groups[broken])
+    return result & kept
+
+
+def _refined(cell: Whole, pairs: Whole) -> Whole:
+    """Return the cell of each person, apart by the classes that `pairs` (person, class; in order) say of it."""
+    rank = np.arange(len(pairs)) - np.searchsorted(pairs[:, 0], pairs[:, 0])
+    for place in range(1 + int(rank.max(initial=-1))):
+        classes = np.full(len(cell), -1, dtype=np.int64)
+        of_rank = pairs[rank == place]
+        classes[of_rank[:, 0]] = of_rank[:, 1]
+        cell = np.unique(np.stack([cell, classes]), axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return cell
 
 
 def _left_behind(item: ComparedRows, name: str, limits: ClassLimits, kept: Mask) -> Mask:

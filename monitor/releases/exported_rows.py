@@ -9,6 +9,7 @@ from checks.classes.pairs import SIGNATURE
 from checks.classes.spellings import normal_form
 from checks.risk.compared_releases import (
     COMBINATIONS,
+    OF_PEOPLE,
     PUBLISHED,
     SUPPRESSED,
     WRITTEN,
@@ -44,12 +45,14 @@ def released_rows(case: ReleaseColumns, treated: "TreatedTable", *, is_close: bo
     before, made_of = (frame.loc[treated.frame.index] for frame in (treated.before, treated.made_of))
     classes, raw = _cells(classes_of(case, treated.frame)), _cells(classes_of(case, made_of))
     published = _signed(list(map(_joined, raw)), case.key, b"exported from")
-    if pseudonyms_in(case, treated.frame):
+    is_linked = bool(pseudonyms_in(case, treated.frame))
+    if is_linked:
         classes, raw = _linked(people, classes), _linked(people, raw)
     named = [place for place, name in enumerate(people) if name is not None]
     sensitive = [name for name in case.sensitive if name in treated.frame.columns]
     if is_close:
         sensitive += [name + WRITTEN for name in sensitive if not case.declared(name)["spelling_is_a_value"]]
+    names = (*sensitive, *(name + OF_PEOPLE for name in sensitive if is_linked), COMBINATIONS, SUPPRESSED, PUBLISHED)
     return ReleasedRows(
         digest=blake2b(person.encode(), key=case.key, digest_size=SIGNATURE, person=b"exported by").digest(),
         people=_signed([str(people[place]) for place in named], case.key, b"exported person"),
@@ -58,7 +61,7 @@ def released_rows(case: ReleaseColumns, treated: "TreatedTable", *, is_close: bo
         made_of=_signed(list(map(_joined, raw)), case.key, b"exported from"),
         values={name: _values(case, before, name) for name in sensitive},
         table={name: _values(case, treated.before, name) for name in sensitive},
-        columns={name: signed_name(case, name) for name in (*sensitive, COMBINATIONS, SUPPRESSED, PUBLISHED)},
+        columns={name: signed_name(case, name) for name in names},
         missing={
             name: b"" if case.declared(column_of(name))["missing_is_a_value"] else _value(case, name, None)
             for name in sensitive

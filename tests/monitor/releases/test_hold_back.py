@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks.classes.counts import KnownRelease
-from checks.risk.compared_releases import COMBINATIONS, ComparedRows, ReleasedRows, linked_rows
+from checks.risk.compared_releases import COMBINATIONS, OF_PEOPLE, ComparedRows, ReleasedRows, linked_rows
 from checks.risk.differences import ClassLimits
 from monitor.releases.hold_back import rows_to_keep
 from tests.tiers import examples
@@ -37,8 +37,8 @@ def _label(row: Row, width: int) -> int:
     return (row.place + width // 10) // (width % 10)
 
 
-def _exported(rows: Sequence[Row], table: Sequence[Row], *, width: int) -> ReleasedRows:
-    """Return rows as they are exported where `width` combinations have one label."""
+def _exported(rows: Sequence[Row], table: Sequence[Row], *, width: int, named: bool = False) -> ReleasedRows:
+    """Return rows as they are exported where `width` combinations have one label; `named`: with a pseudonym."""
     return ReleasedRows(
         digest=bytes(16),
         people=b"".join(_signature(1, row.person * 7919 % 104_729) for row in rows),
@@ -47,7 +47,8 @@ def _exported(rows: Sequence[Row], table: Sequence[Row], *, width: int) -> Relea
         made_of=b"".join(_signature(2, row.place) for row in rows),
         values={"ill": b"".join(_signature(3, row.value) for row in rows)},
         table={"ill": b"".join(_signature(3, row.value) for row in table)},
-        columns={"ill": _signature(4, 1), COMBINATIONS: _signature(4, 2)},
+        columns={"ill": _signature(4, 1), COMBINATIONS: _signature(4, 2)}
+        | ({"ill" + OF_PEOPLE: _signature(4, 3)} if named else {}),
         missing={"ill": b""},
     )
 
@@ -55,8 +56,8 @@ def _exported(rows: Sequence[Row], table: Sequence[Row], *, width: int) -> Relea
 def _compared(
     earlier: Sequence[tuple[Sequence[Row], int]], rows: Sequence[Row], *, width: int, linkable: bool = False
 ) -> Sequence[ComparedRows]:
-    now = _exported(rows, rows, width=width)
-    known = [_exported(before, before, width=old).pairs() for before, old in earlier]
+    now = _exported(rows, rows, width=width, named=linkable)
+    known = [_exported(before, before, width=old, named=linkable).pairs() for before, old in earlier]
     found = np.full(len(rows), linkable)
     return [ComparedRows(KnownRelease(str(number), AT, pairs), now, found) for number, pairs in enumerate(known)]
 
@@ -321,7 +322,10 @@ RETURNED = _of_one_class([0, 0, 0, 1, 2, 1, 0, 1, 2], [*AWAY, *AWAY, 0, 1, 2], [
 def test_people_whom_a_pseudonym_finds_in_some_of_all_exports_are_alike_with_others(
     states: Sequence[tuple[list[Row], int]],
 ) -> None:
-    """Their classes in the exports that hold them, and that others do not, leave k people with l values."""
+    """Their classes in the exports that hold them, and that others do not, leave k people with l values.
+
+    So do those who left such a class, with the values that they had in each export, as long as others of it stay.
+    """
     exported: list[tuple[Sequence[Row], int]] = []
     for state, width in states:
         by_label = _by_label(state, width)
@@ -333,13 +337,14 @@ def test_people_whom_a_pseudonym_finds_in_some_of_all_exports_are_alike_with_oth
         for row in published:
             cells[tuple(item.get(row.person) for item in labels)].append(row.value)
         assert all(map(_meets, cells.values()))
-        for rows, step in exported[:-1]:
-            stay = {row.person: row.value for row in published}
-            for label, values in _by_label(rows, step).items():
-                there = [row for row in rows if row.place // step == label and row.person in stay]
-                left = values - Counter(stay[row.person] for row in there)
-                is_corrected = left.total() > values.total() - len(there)
-                assert not there or is_corrected or _meets(left.elements())
+        stays = {row.person for row in published}
+        for rows, _ in exported[:-1]:
+            left: dict[tuple[int | None, ...], list[int]] = defaultdict(list)
+            for row in rows:
+                if row.person not in stays:
+                    left[tuple(item.get(row.person) for item in labels[:-1])].append(row.value)
+            with_some = {tuple(item.get(person) for item in labels[:-1]) for person in stays}
+            assert all(_meets(values) for cell, values in left.items() if cell in with_some)
 
 
 def test_few_people_who_return_are_found_without_a_sensitive_column() -> None:
@@ -347,6 +352,21 @@ def test_few_people_who_return_are_found_without_a_sensitive_column() -> None:
     every = [[Row(person, 0, 0) for person in people] for people in (range(9), range(6, 9), [0, 1, *range(6, 12)])]
     compared = _compared([(rows, 1) for rows in every[:2]], every[2], width=1, linkable=True)
     assert linked_rows(compared, "", LIMITS, np.ones(8, dtype=np.bool_)).tolist() == [True] * 2 + [False] * 6
+
+
+def test_few_people_who_left_two_classes_together_are_found() -> None:
+    """Of each class of either export people of both values left; of those in the same two classes, of one value."""
+    cells = [(cell, one) for cell in range(4) for one in range(6)]
+    values = [[0, 1, 1, 0][cell] if one < 2 else one % 2 for cell, one in cells]
+    first, second = (
+        [Row(person, place[cell], value) for person, ((cell, _), value) in enumerate(zip(cells, values, strict=True))]
+        for place in ([0, 0, 1, 1], [0, 1, 0, 1])
+    )
+    now = [row._replace(place=0) for row, (_, one) in zip(first, cells, strict=True) if one >= 2]
+    compared = _compared([(first, 1), (second, 1)], now, width=1, linkable=True)
+    for every in (compared, compared[:1], compared[1:]):
+        found = linked_rows(every, "ill", LIMITS, np.ones(len(now), dtype=np.bool_))
+        assert found.tolist() == [len(every) == 2] * len(now)
 
 
 def test_pseudonyms_show_who_left_although_newcomers_have_the_same_values() -> None:
