@@ -213,8 +213,13 @@ class ComparedRows:
     def by_person(self, name: str) -> ReleasedValues | None:
         """Return the values of a sensitive column in the earlier export, by person in the place of class.
 
-        None where they are not remembered so: no pseudonym left with the rows, or the column did not.
+        By "" people alone. None where values are not remembered so: no pseudonym left with the rows, or the column did
+        not.
         """
+        if not name:
+            people = self.earlier.pairs.people
+            ones = np.ones(len(people) // SIGNATURE, dtype=np.int64)
+            return ReleasedValues(people, bytes(len(people)), ones, (b"", b""), (people, b""), ones)
         column = self.rows.columns.get(name + OF_PEOPLE)
         if column is None:
             return None
@@ -322,11 +327,11 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
     for item in linking:
         fresh = np.flatnonzero(item.is_new & kept)
         result[_breaking(item, name, of_values, fresh, item.classes[1][fresh], every=True)] = True
-    linked = [item for item in linking if name and item.is_counted and item.linkable[kept].all()]
+    linked = [item for item in linking if item.linkable[kept].all()]
     by_person = [(item, values) for item in linked if (values := item.by_person(name)) is not None]
-    result |= _left_together(by_person, name, of_values, kept)
+    result |= _left_together(by_person, name, limits, kept)
     for item in linked:
-        if item.by_person(name) is None:  # an earlier version exported it
+        if item.is_counted and item.by_person(name) is None:  # an earlier version exported it
             result |= _left_behind(item, name, of_values, kept)
     for item in every:
         result |= _subtracted(item, name, limits, kept)
@@ -344,7 +349,7 @@ def linked_rows(every: Sequence[ComparedRows], name: str, limits: ClassLimits, k
 def _left_together(
     found: Sequence[tuple[ComparedRows, ReleasedValues]], name: str, limits: ClassLimits, kept: Mask
 ) -> Mask:
-    """Return which rows stay of a joined class of earlier exports whose people who left break l or t.
+    """Return which rows stay of a joined class of earlier exports whose people who left break a limit.
 
     A reader finds them by their pseudonyms. `found`: earlier exports with the values that people had in each.
     """
@@ -360,7 +365,10 @@ def _left_together(
         cell = _refined(cell, distinct_pairs(people, item.classes[0]))
     has_left = ~np.isin(np.arange(len(cell)), own[kept])
     for (_, values), people, holders in zip(found, parts[::2], parts[1::2], strict=True):
-        codes, missing, table = codes_of_signatures(values.values, rows.missing[name], rows.table[name])
+        alike = bytes(SIGNATURE)
+        codes, missing, table = codes_of_signatures(
+            values.values, rows.missing.get(name, b""), rows.table.get(name, alike)
+        )
         is_gone = has_left[holders] & np.isin(holders, people)
         left, who = cell[holders[is_gone]], holders[is_gone]
         groups, owner = np.unique(left, return_inverse=True)

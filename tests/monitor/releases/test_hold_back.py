@@ -369,6 +369,15 @@ def test_few_people_who_left_two_classes_together_are_found() -> None:
         assert found.tolist() == [len(every) == 2] * len(now)
 
 
+def test_a_pseudonym_shows_a_few_who_left_although_as_many_came() -> None:
+    """Without a sensitive column: two of a class are gone and two others came, and a reader knows which rows."""
+    before, now = ([Row(person, 0, 0) for person in people] for people in (range(9), range(2, 11)))
+    for linkable in (True, False):
+        (compared,) = _compared([(before, 1)], now, width=1, linkable=linkable)
+        found = linked_rows([compared], "", LIMITS, np.ones(9, dtype=np.bool_))
+        assert found.tolist() == [linkable] * 7 + [False] * 2
+
+
 def test_pseudonyms_show_who_left_although_newcomers_have_the_same_values() -> None:
     """By counts alone nothing has left; three with one value have, which is further from the table than t."""
     (before, _), (after, _) = _of_one_class([0, 0, 0, 0, 1, 0, 1], [*AWAY, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1])

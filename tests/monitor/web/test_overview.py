@@ -238,7 +238,7 @@ def test_readers_share_what_the_page_shows_but_not_who_they_are(site: Site) -> N
     assert len(set(contents)) == 1
     assert "late load" in contents[0]
     for name, head in zip(pages, heads, strict=True):
-        assert [other for other in pages if f"<span>{other} · " in pages[name]] == [name]
+        assert [other for other in pages if f'<a href="/account">{other} · ' in pages[name]] == [name]
         assert ('href="/budgets"' in head) is (name == "mia")
     site.incident("another fault", table="refunds")
     site.clock.advance(timedelta(seconds=11))

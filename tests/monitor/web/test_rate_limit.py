@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from monitor.web import credentials, reports
+from monitor.verbs import account_secrets
+from monitor.web import reports
 from monitor.web.problems import WebError
 from monitor.web.rate_limit import Gate
 from monitor.web.views import downtime
@@ -69,8 +70,8 @@ def _first(futures: list["Future[tuple[int, bool]]"], count: int) -> Counter[tup
 
 def test_wrong_passwords_at_once_leave_every_page_its_threads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a hash is computed eight sign-ins wait, the others get a Retry-After, and pages are answered."""
-    hold = Hold(credentials._HASHER.verify)
-    monkeypatch.setattr(credentials, "_HASHER", type("Hasher", (), {"verify": hold}))
+    hold = Hold(account_secrets._HASHER.verify)
+    monkeypatch.setattr(account_secrets, "_HASHER", type("Hasher", (), {"verify": hold}))
     cookie = site.cookie()
     with site.served() as host, ThreadPoolExecutor(60) as pool, hold.held():
         bodies = [f"name=guest{number}&password=wrong" for number in range(60)]
