@@ -2,7 +2,8 @@
 
 Processor seconds of a whole process, children included, in a copy of the demo's project; the least of several runs, in
 turn: what else the machine does only adds. Bytecode is kept, as an installed package has it. `--rounds N`: how often;
-`--dbt PROGRAM`: a `dbt` of another environment to measure beside them.
+`--dbt PROGRAM`: a `dbt` of another environment to measure beside them. `--soda PYTHON`: one with soda-duckdb that runs
+the same four checks of a DuckDB file of 20,000 rows as `check`.
 """
 
 import argparse
@@ -13,6 +14,8 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import duckdb
 
 from benchmarks._measure import table
 
@@ -52,6 +55,42 @@ COMMANDS = (
     "config check",
     "doctor",
 )
+SMALL = """\
+version: 1
+project: small
+sources: {s: {url: "duckdb:///small.duckdb"}}
+tables:
+  - name: orders
+    source: s
+    checks:
+      - {type: primary_key, columns: [id]}
+      - {type: not_null, columns: [customer]}
+      - {type: range, column: amount, min: 0}
+      - {type: volume, min: 1}
+"""
+SODA_SOURCE = """\
+name: s
+type: duckdb
+connection: {database: small.duckdb, read_only: true}
+"""
+SODA_CONTRACT = """\
+dataset: s/main/orders
+columns:
+  - {name: id, checks: [{duplicate: {threshold: {must_be: 0}}}]}
+  - {name: customer, checks: [{missing: {threshold: {must_be: 0}}}]}
+  - {name: amount, checks: [{invalid: {valid_min: 0, threshold: {must_be: 0}}}]}
+checks: [{row_count: {threshold: {must_be_greater_than_or_equal: 1}}}]
+"""
+SODA = """
+from soda_core.common.yaml import ContractYamlSource, DataSourceYamlSource
+from soda_core.contracts.contract_verification import ContractVerificationSession
+done = ContractVerificationSession.execute(
+    [ContractYamlSource.from_file_path("contract.yml")],
+    data_source_yaml_sources=[DataSourceYamlSource.from_file_path("source.yml")],
+)
+outcomes = [check.outcome.name for result in done.contract_verification_results for check in result.check_results]
+assert outcomes == ["PASSED"] * 4, (outcomes, done.get_errors_str())
+"""
 ROUNDS = 7
 
 
@@ -61,12 +100,15 @@ def main() -> None:
     options.add_argument("name", nargs="?")
     options.add_argument("--rounds", type=int, default=ROUNDS)
     options.add_argument("--dbt")
+    options.add_argument("--soda")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         _run([sys.executable, "-m", "monitor", "demo", "--dir", str(folder / "demo")], folder, environment)
+        _build_small(folder / "demo" / "small")
+        check = [sys.executable, "-m", "monitor", "check", "-c", "small"]
         (folder / "bare.py").write_text(BARE, encoding="utf-8")
         (folder / "floor.py").write_text(FLOOR, encoding="utf-8")
         (folder / "engines.py").write_text(ENGINES, encoding="utf-8")
@@ -87,6 +129,15 @@ def main() -> None:
             ],
             "`pip --version`": [sys.executable, "-m", "pip", "--version"],
             **({} if given.dbt is None else {"`dbt --version`": [given.dbt, "--version"]}),
+            "`tablewatch check` of 20,000 rows, for the first time": [
+                "sh",
+                "-c",
+                f"rm -f small/*.plans; {' '.join(check)}",
+            ],
+            "`tablewatch check` of 20,000 rows, again": check,
+            **(
+                {} if given.soda is None else {"Soda, the same checks": ["sh", "-c", f"cd small; {given.soda} soda.py"]}
+            ),
             **{f"`tablewatch {words}`": [sys.executable, "-m", "monitor", *words.split()] for words in COMMANDS},
         }
         least = _least(programs, folder / "demo", environment, given.rounds)
@@ -94,6 +145,18 @@ def main() -> None:
     rows = [(name, f"{seconds:.2f}", f"{seconds / bare:.1f}") for name, seconds in least.items()]
     print(f"**The command line.** Processor seconds, the least of {given.rounds} runs in turn.\n")
     print(table(("command", "cpu s", "to a bare Typer application"), rows))
+
+
+def _build_small(folder: Path) -> None:
+    """Make a table of 20,000 rows, and its checks for both tools."""
+    folder.mkdir()
+    with duckdb.connect(str(folder / "small.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE orders AS SELECT i AS id, 'c' || i % 500 AS customer, i / 2 AS amount FROM range(20000) t(i)"
+        )
+    texts = {"tablewatch.yaml": SMALL, "source.yml": SODA_SOURCE, "contract.yml": SODA_CONTRACT, "soda.py": SODA}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _least(
