@@ -5,10 +5,12 @@ import json
 import os
 import re
 import secrets
+import sqlite3
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from store._errors import StoreError
 
@@ -218,3 +220,32 @@ def put_on_disk(path: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
+
+
+class ChangeCounter:
+    """A connection that only asks SQLite whether others wrote to a database."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file, self._lock = file, Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def read(self) -> int | None:
+        """Return SQLite's counter of changes by other connections; None without a file that can be opened."""
+        if self._file is None:
+            return None
+        with self._lock:
+            try:
+                if self._connection is None:
+                    address = f"file:{quote(str(self._file))}?mode=ro"
+                    self._connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+                (number,) = self._connection.execute("PRAGMA data_version").fetchone()
+            except sqlite3.Error:
+                return None
+            return int(number)
+
+    def close(self) -> None:
+        """Close the connection; `read` opens another one."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None

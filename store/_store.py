@@ -25,7 +25,7 @@ from store._engines import (
     writer_engine,
 )
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
-from store._files import is_at, last_file, log_of, make_draft, remove_draft, replaced_logs
+from store._files import ChangeCounter, is_at, last_file, log_of, make_draft, remove_draft, replaced_logs
 from store._lock import Leader
 from store._transaction import ReadTransaction, WriteTransaction
 
@@ -61,6 +61,7 @@ class Store:
         self._writer = writer_engine(address, lock_timeout=lock_timeout, checkpoints=checkpoints)
         self._reader = reader_engine(address, lock_timeout=lock_timeout)
         self._has_log = False
+        self._changes = ChangeCounter(address.file)
         leader = leader_engine(address)
         self._leader = None if leader is None else Leader(leader)
 
@@ -388,8 +389,16 @@ class Store:
         if self._has_log and os.getpid() == self._process:
             with suppress(StoreError):
                 self.save_last()
+        self._changes.close()
         self._writer.dispose()
         self._reader.dispose()
+
+    def change_counter(self) -> int | None:
+        """Return a number that is another one once anything was written to a SQLite store; None where that is unknown.
+
+        Numbers of one process are compared. It costs microseconds, a transaction a millisecond. Thread-safe.
+        """
+        return self._changes.read()
 
     def _connect(self, engine: Engine) -> Connection:
         self._in_its_process()

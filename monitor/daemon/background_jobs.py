@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from queue import SimpleQueue
 from threading import Condition, Lock, Thread
 from typing import Any
 
@@ -114,14 +115,23 @@ class BackgroundJobs:
 
 
 class _Threads(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
-    """Runs each job in a thread of its own that dies with the process."""
+    """Runs each job in a thread of its own, which lasts and dies with the process; one run of a job at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runs: dict[str, SimpleQueue[tuple[Job, Sequence[datetime]]]] = {}
 
     def _do_submit_job(self, job: Job, run_times: Sequence[datetime]) -> None:
-        def run() -> None:
+        if job.id not in self._runs:
+            self._runs[job.id] = SimpleQueue()
+            Thread(target=self._work, args=(self._runs[job.id],), name=f"job {job.id}", daemon=True).start()
+        self._runs[job.id].put((job, run_times))
+
+    def _work(self, runs: "SimpleQueue[tuple[Job, Sequence[datetime]]]") -> None:
+        while True:
+            job, run_times = runs.get()
             alias = job._jobstore_alias  # noqa: SLF001 - as APScheduler's own executors do
             self._run_job_success(job.id, run_job(job, alias, run_times, self._logger.name))
-
-        Thread(target=run, name=f"job {job.id}", daemon=True).start()
 
 
 def _format(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from checks import Outcome
@@ -75,6 +75,7 @@ class LeasedTable:
         return self.whole(TableResult(self.target, now, now, ()))
 
 
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 LEASE: Final = timedelta(seconds=40)
 """How long a table is leased; a daemon renews its leases every ten seconds."""
 MOST_PER_WORKER: Final = 25
@@ -114,6 +115,8 @@ class Claims:
         self._busy_until: dict[str, datetime] = {}
         self._epoch = 0
         self._limits: DailyLimits | None = None
+        self._nothing_before: datetime | None = None
+        self._changes_seen: int | None = None
 
     @property
     def tables(self) -> Iterable[str]:
@@ -149,11 +152,19 @@ class Claims:
             StoreError: the store cannot be read.
         """
         counted = 1 if self._alone else workers * MOST_PER_WORKER * _SHARE
+        self._nothing_before, self._changes_seen = None, self._store.change_counter()
         with self._store.reading() as tx:
             waiting = tx.schedule.waiting(tx.schedule.clock(self._clock.now()), counted)
+            if not waiting:
+                self._nothing_before = tx.schedule.next_due() or _NEVER
         if self._alone or not waiting:
             return MOST_PER_WORKER if waiting else 0
         return min(max(waiting // (workers * _SHARE), _LEAST_PER_WORKER), MOST_PER_WORKER)
+
+    def may_be_due(self) -> bool:
+        """Check whether a slot may be due since `share` was 0 last: its time has come, or the store was changed."""
+        is_later = self._nothing_before is None or self._clock.now() >= self._nothing_before
+        return is_later or self._changes_seen is None or self._changes_seen != self._store.change_counter()
 
     def take(self, capacity: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
         """Claim up to so many slots: expired ones of other daemons, then those due longest. Renew the present leases.

@@ -43,6 +43,8 @@ STOP_WITHIN: Final = timedelta(seconds=9)
 
 _STEP_S: Final = 1.0
 _CLOCK_STEP_S: Final = 2.0
+_PLACE_EVERY_S: Final = 4.0
+"""Seconds between looks whether the store is still in its place: it is detected within ten seconds."""
 _SENDING_S: Final = 3.0
 """The part of it that is reserved for messages that are being sent."""
 _STUCK_S: Final = 60.0
@@ -130,7 +132,7 @@ class DaemonProcess:
             observer=self._observer,
             presence=self._presence,
         )
-        self._stepped_at = clock.monotonic()
+        self._stepped_at = self._place_checked_at = clock.monotonic()
         self._background: BackgroundJobs | None = None
 
     @property
@@ -291,9 +293,11 @@ class DaemonProcess:
         """
         notify_systemd("WATCHDOG=1")
         self._observer.update(self._work, self._pool)
-        self._store.check_place()  # at every step, to detect it within ten seconds
-        if self._lock is not None:
-            self._lock.check()
+        if self._stepped_at >= self._place_checked_at + _PLACE_EVERY_S:
+            self._place_checked_at = self._stepped_at
+            self._store.check_place()
+            if self._lock is not None:
+                self._lock.check()
         if not self._presence.is_due or self._work.problem is not None:
             return
         try:

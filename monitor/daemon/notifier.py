@@ -31,6 +31,8 @@ _MOST_RECENT: Final = 10_000
 _RETRY_REPORT_S: Final = 600.0
 """When a report is tried again whose folder could not be written: composing one takes seconds."""
 _REMIND_EVERY_S: Final = 60.0
+_IDLE_S: Final = 5.0
+"""Seconds after which holds, retries and reminders are looked for in a store that nobody has written to."""
 """How often reminders and missed notifications are looked for."""
 
 
@@ -44,7 +46,8 @@ class Notifier:
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
         self._events = EventPush(store, clock)
-        self._remind_at = 0.0
+        self._remind_at = self._idle_until = 0.0
+        self._changes_seen: int | None = None
         self._report_at: dict[str, float] = {}
         self._burns: BurnAlerts | None = None
         self._pull_at: dict[str, float] = {}
@@ -59,8 +62,12 @@ class Notifier:
             StoreError: the store cannot be used; the rest is done the next time.
         """
         self._notify_pending(project)
+        now, changes = self._clock.monotonic(), self._store.change_counter()
+        is_unchanged = changes is not None and changes == self._changes_seen
+        if is_unchanged and now < self._idle_until and self._dispatcher.is_idle:
+            return
+        self._changes_seen = None  # a pass that fails is repeated
         if self._try_lead():
-            now = self._clock.monotonic()
             remind = now >= self._remind_at
             try:
                 done = notify(project, self._store, self._clock.now(), remind=remind)
@@ -72,6 +79,7 @@ class Notifier:
                     self._remind_at = now + _REMIND_EVERY_S
             finally:  # earlier messages are sent, even if the present decisions fail
                 self._dispatcher.step(project, self._store)
+        self._changes_seen, self._idle_until = changes, now + _IDLE_S  # what this pass wrote leads to another one
 
     def _notify_budgets(self, project: Project) -> None:
         if not project.config.alerts.error_budgets:

@@ -155,9 +155,10 @@ class WorkLoop:
         self._ticked.set()
 
     def tick(self) -> None:
-        """Claim what is due at the next step. Thread-safe."""
-        self._ticked.set()
-        self._pool.wake()
+        """Claim what is due at the next step, if anything may be. Thread-safe."""
+        if self._claims.may_be_due():
+            self._ticked.set()
+            self._pool.wake()
 
     def stop(self) -> None:
         """Claim nothing more."""
