@@ -166,6 +166,11 @@ class Dispatcher:
         """Check whether no send is in progress, except abandoned ones."""
         return not self._unmarked and self._ended.empty() and all(active.abandoned for active in self._active.values())
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Check whether no send is in progress or abandoned, and no channel waits after a failure."""
+        return self.is_idle and not self._active and not self._backoffs
+
     def step(self, project: Project, store: "Store", *, wait: float = 0.0) -> Dispatched:
         """Mark deliveries whose send ended, abandon hanging sends, and begin to send those that are due.
 

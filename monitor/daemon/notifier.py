@@ -31,7 +31,7 @@ _MOST_RECENT: Final = 10_000
 _RETRY_REPORT_S: Final = 600.0
 """When a report is tried again whose folder could not be written: composing one takes seconds."""
 _REMIND_EVERY_S: Final = 60.0
-_IDLE_S: Final = 5.0
+_IDLE_S: Final = 10.0
 """Seconds after which holds, retries and reminders are looked for in a store that nobody has written to."""
 """How often reminders and missed notifications are looked for."""
 
@@ -64,7 +64,7 @@ class Notifier:
         self._notify_pending(project)
         now, changes = self._clock.monotonic(), self._store.change_counter()
         is_unchanged = changes is not None and changes == self._changes_seen
-        if is_unchanged and now < self._idle_until and self._dispatcher.is_idle:
+        if is_unchanged and now < self._idle_until and self._dispatcher.is_at_rest:
             return
         self._changes_seen = None  # a pass that fails is repeated
         if self._try_lead():

@@ -33,7 +33,8 @@ from store import FailPoint, Lease, ReadTransaction, Store, StoreBusy, StoreErro
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
 """How often a daemon renews its leases and the time in the store, and looks for slots that other daemons left."""
 
-_CLAIM_EVERY_S: Final = 5.0
+_CLAIM_EVERY_S: Final = 10.0
+"""Seconds after which it claims also where no tick said that a slot may be due."""
 _LONGEST_PAUSE_S: Final = 30.0
 _RECORD_BATCH: Final = 50
 _SHORTEST_IN_MEMORY_S: Final = 0.25
