@@ -84,13 +84,20 @@ class _Parameter:
             yield _keyword(self.removal, Annotated[bool, typer.Option(typed.removal, help="Remove it.")], default=False)
 
 
-def add_verbs(app: typer.Typer, group: str, verbs: Sequence[Verb[Any]], present: Present) -> None:
-    """Add the commands of verbs to the group of this name."""
+def add_verbs(
+    app: typer.Typer,
+    group: str,
+    verbs: Sequence[Verb[Any]],
+    present: Present,
+    *,
+    require: Callable[[], None] = lambda: None,
+) -> None:
+    """Add the commands of verbs to the group of this name. `require` stops a command that lacks a package."""
     for verb in verbs:
-        app.command(verb.name)(_command(group, verb, present))
+        app.command(verb.name)(_command(group, verb, present, require))
 
 
-def _command(group: str, verb: Verb[Any], present: Present) -> Callable[..., None]:
+def _command(group: str, verb: Verb[Any], present: Present, require: Callable[[], None]) -> Callable[..., None]:
     parameters = [
         _Parameter(name, field, model is verb.target)
         for model in (verb.target, verb.body)
@@ -100,6 +107,7 @@ def _command(group: str, verb: Verb[Any], present: Present) -> Callable[..., Non
     example = f"tablewatch {group} {verb.name} {verb.example}"
 
     def run(ctx: typer.Context, by: str | None = None, **values: Any) -> None:
+        require()
         asks = False
         for item in parameters:
             if item.removal is not None and (values[item.key] is None) != values.pop(item.removal):

@@ -36,19 +36,16 @@ def _group() -> None:
 @user.callback()
 def _users() -> None:
     """Add, list, change and remove users."""
-    check_web_installed()
 
 
 @token.callback()
 def _tokens() -> None:
     """Add, list and revoke API tokens."""
-    check_web_installed()
 
 
 @session.callback()
 def _sessions() -> None:
     """List and end sessions."""
-    check_web_installed()
 
 
 @app.command("login-link")
@@ -109,6 +106,7 @@ def list_users(ctx: typer.Context) -> None:
 
     Example: tablewatch account user list
     """
+    check_web_installed()
     users = _accounts(ctx.obj).users
     rows = [
         (item.name, item.described, "yes" if item.password else "no", f"{item.created_at:%Y-%m-%d}") for item in users
@@ -123,6 +121,7 @@ def list_tokens(ctx: typer.Context) -> None:
 
     Example: tablewatch account token list
     """
+    check_web_installed()
     tokens = _accounts(ctx.obj).tokens
     rows = [
         (item.name, item.described, item.state.value, f"{item.expires_at:%Y-%m-%d}", str(item.last_used or "never"))
@@ -138,6 +137,7 @@ def list_sessions(ctx: typer.Context) -> None:
 
     Example: tablewatch account session list
     """
+    check_web_installed()
     sessions = _accounts(ctx.obj).sessions
     rows = [
         (item.id, item.name, item.described, item.method.value, f"{item.seen_at:%Y-%m-%d %H:%M}") for item in sessions
@@ -192,6 +192,6 @@ def _emit_secret(invocation: Invocation, result: "Mapping[str, Any]", secret: st
     shown.emit(result, lambda console: console.print(secret))
 
 
-add_verbs(user, "account user", OF_USERS, _present_user)
-add_verbs(token, "account token", OF_TOKENS, _present_token)
-add_verbs(session, "account session", [END_SESSION], _present_session)
+add_verbs(user, "account user", OF_USERS, _present_user, require=check_web_installed)
+add_verbs(token, "account token", OF_TOKENS, _present_token, require=check_web_installed)
+add_verbs(session, "account session", [END_SESSION], _present_session, require=check_web_installed)

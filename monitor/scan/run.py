@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -89,9 +90,11 @@ def check_past(
 
 
 def _plan_file(project: Project) -> PlanFile | None:
-    """Return the plans that are kept beside the store; None where the store is no file."""
+    """Return the plans that are kept beside the store; None where it is no file, or files have no owner."""
     store = store_file(project.config.storage.url)
-    return None if store is None else PlanFile.read(store.with_name(f"{store.name}{PLANS}"), project.loaded.redactor)
+    if store is None or not hasattr(os, "geteuid"):
+        return None
+    return PlanFile.read(store.with_name(f"{store.name}{PLANS}"), project.loaded.redactor)
 
 
 def _prune(project: Project, store: Store) -> tuple[str | None, str | None]:

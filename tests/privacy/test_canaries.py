@@ -140,7 +140,8 @@ def test_no_value_is_a_number_in_the_store(played):
     copies = [
         path
         for path in played.work.iterdir()
-        if path.name.startswith(("store.db", "copy.db")) and path.suffix not in {".lock", ".key", ".last", ".ledger"}
+        if path.name.startswith(("store.db", "copy.db"))
+        and path.suffix not in {".lock", ".key", ".last", ".ledger", ".plans"}
     ]
     assert copies
     for copy in copies:

@@ -90,4 +90,6 @@ def test_a_value_that_was_cut_off_is_found():
 def test_what_is_no_token_is_no_hit():
     """A number that only looks like one (a mean), a count, a time of today, an id: none of them is a hit."""
     other = next(number for number in range(NUMBER, NUMBER + 9) if str(number) not in TOKENS.numbers)
-    assert not _hits(f"{other} {other:,} 7391 2739 rows, 2739 s, 2026-11-20T09:00:00 0.739100001 12{NUMBER}34".encode())
+    assert not _hits(
+        f"{other} {other:,} 7391 2739 rows, 2739 s, 2739.173 h, 2026-11-20T09:00:00 0.739100001 12{NUMBER}34".encode()
+    )

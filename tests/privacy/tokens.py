@@ -35,7 +35,7 @@ _NUMBERS: Final = tuple(
     )
 )
 _DAYS: Final = (
-    (b"2739", re.compile(rb"(?:^|[^0-9])$"), re.compile(rb"2739(?:[-/.]| ?\xe5\xb9\xb4|, ?)[0-9]")),
+    (b"2739", re.compile(rb"(?:^|[^0-9])$"), re.compile(rb"2739(?:(?:[-/]| ?\xe5\xb9\xb4|, ?)[0-9]|\.[0-9]{1,2}\.)")),
     (b"2739", re.compile(rb"[A-Za-z]{3,9}\.? [0-9]{1,2},?[-/. ]$"), re.compile(rb"2739(?![0-9])")),
     (b"2739", re.compile(rb"[0-9]{1,2}[-/. ](?:[0-9]{1,2}|[A-Za-z]{3,9})[-/. ]$"), re.compile(rb"2739(?![0-9])")),
 )

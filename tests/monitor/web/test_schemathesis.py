@@ -31,7 +31,7 @@ def what_the_schema_allows_is_understood(ctx, response, case):
     if not case.meta.generation.mode.is_positive or response.status_code not in (400, 415, 422):
         return
     problem = response.json()["errors"][0]
-    if problem["message"].endswith(("expected a whole number", "expected a year from 1970 to 8999")):
+    if problem["message"].endswith(("expected a whole number", "1970 to 8999", "between 1971 and 8999")):
         return  # 306.0 is a whole number for JSON Schema, not for strict JSON; no format of a schema bounds years
     of_one_field = problem["code"].startswith("request.") and (problem.get("field") or response.status_code != 422)
     assert not of_one_field, f"{problem}: {dict(case.headers or {})} {case.query}"
