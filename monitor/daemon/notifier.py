@@ -30,9 +30,9 @@ _MOST_PENDING: Final = 100
 _MOST_RECENT: Final = 10_000
 _RETRY_REPORT_S: Final = 600.0
 """When a report is tried again whose folder could not be written: composing one takes seconds."""
-_REMIND_EVERY_S: Final = 60.0
 _IDLE_S: Final = 10.0
 """Seconds after which holds, retries and reminders are looked for in a store that was not written to."""
+_REMIND_EVERY_S: Final = 60.0
 """How often reminders and missed notifications are looked for."""
 
 
