@@ -131,7 +131,7 @@ class Source(Protocol):
         """
 
     def layout(self, name: str) -> Sequence[tuple[object, ...]] | None:
-        """Return what the catalogue says of each column of a table, its name first; equal for equal columns only.
+        """Return the place of a table in the catalogue, and what that says of each column: equal for equal tables only.
 
         Cheaper than `table`. None where it does not say all that the expression of the table depends on.
 

@@ -74,12 +74,8 @@ class EngineSource(ABC):
     def __enter__(self) -> Self:
         """Connect, read-only."""
         with ExitStack() as closing:
-            self._open_backend = self._open(closing)
+            self._open(closing)
             self._is_open = True
-            if self._open_backend is not None and self._is_own_backend:
-                from sources._own_types import name_own_types
-
-                name_own_types(self._open_backend)
             self._closing = closing.pop_all()
         return self
 
@@ -113,9 +109,11 @@ class EngineSource(ABC):
             return self._described[name]
 
     def layout(self, name: str) -> Sequence[tuple[object, ...]] | None:
-        """Return None: most engines are only asked for columns as an expression."""
-        self._find(name)
-        return None
+        """Return the place of a table in the catalogue and its columns; None where columns are only had with Ibis."""
+        entry = self._find(name)
+        with self._talking():
+            columns = self._columns_of(entry)
+        return None if columns is None else [(entry.catalog, entry.schema, entry.table), *columns]
 
     def row_estimate(self, name: str) -> RowEstimate | None:
         """Return None: most engines count, or keep no number of rows."""
@@ -185,12 +183,12 @@ class EngineSource(ABC):
         return None
 
     @abstractmethod
-    def _open(self, closing: ExitStack) -> SQLBackend | None:
-        """Connect; push on `closing` what disconnecting takes. None: Ibis gets the connection when it is needed."""
+    def _open(self, closing: ExitStack) -> None:
+        """Connect; push on `closing` what disconnecting takes."""
 
+    @abstractmethod
     def _make_backend(self) -> SQLBackend:
-        """Make Ibis' backend of the connection. Called once, for the first expression, where `_open` returned None."""
-        raise NotImplementedError
+        """Return Ibis' backend of the connection. Called once, for the first expression."""
 
     @abstractmethod
     def _list(self) -> Iterable[CatalogueEntry]:
@@ -216,6 +214,11 @@ class EngineSource(ABC):
         rows = self._run(sql)
         return pd.DataFrame.from_records(list(rows.cells), columns=list(rows.columns))
 
+    def _columns_of(self, entry: CatalogueEntry) -> Sequence[tuple[object, ...]] | None:
+        """Return all that the expression of a table depends on; None where only Ibis has it. Called while asking."""
+        del entry
+        return None
+
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         return self._backend.table(entry.table, database=(entry.catalog, entry.schema))
 
@@ -224,10 +227,11 @@ class EngineSource(ABC):
         if not self._is_open:
             raise self._not_open()
         if self._open_backend is None:
-            from sources._own_types import name_own_types
-
             self._open_backend = self._make_backend()
-            name_own_types(self._open_backend)
+            if self._is_own_backend:
+                from sources._own_types import name_own_types
+
+                name_own_types(self._open_backend)
         return self._open_backend
 
     def _talking(self) -> AbstractContextManager[object]:

@@ -64,12 +64,6 @@ class DuckdbFile(DuckdbSource):
         table: ir.Table = ops.DatabaseTable(entry.table, schema, self._backend, namespace).to_expr()
         return table
 
-    def layout(self, name: str) -> Sequence[tuple[object, ...]]:
-        """Return the columns, their types and whether they may be NULL."""
-        entry = self._find(name)
-        with self._talking():
-            return self._columns_of(entry)
-
     def _columns_of(self, entry: CatalogueEntry) -> Sequence[tuple[str, ...]]:
         place = ".".join(map(quote_name, (entry.catalog, entry.schema, entry.table)))
         return [(name, kind, null) for name, kind, null, *_ in self._connection.execute(f"DESCRIBE {place}").fetchall()]

@@ -26,13 +26,16 @@ class IbisTable(IbisUrl):
 
     _is_own_backend = False
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         del closing
         backend = sql_backend(*self._tables.values())
         if backend is None:
             raise Unreachable(f"source '{self.name}': its tables are not of one SQL engine")
         self.dialect = backend.dialect.__name__.lower()
-        return backend
+        self._own = backend
+
+    def _make_backend(self) -> SQLBackend:
+        return self._own
 
     @property
     def _tables(self) -> Mapping[str, ir.Table]:

@@ -36,14 +36,17 @@ class IbisUrl(UnlistedSource):
         super().__init__(spec)
         self._relations: dict[str, Mapping[str, Any]] = {}
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         with _ErrorTranslation(self._why_closed):
             backend = ibis.connect(self._spec.url or "")
         if not isinstance(backend, SQLBackend):
             raise Unreachable(f"source '{self.name}': '{backend.name}' is not an SQL engine")
         closing.callback(backend.disconnect)
         self.dialect = backend.dialect.__name__.lower()
-        return backend
+        self._own = backend
+
+    def _make_backend(self) -> SQLBackend:
+        return self._own
 
     def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
         return self._backend.table(table, database=tuple(place) or None)

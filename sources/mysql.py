@@ -78,7 +78,7 @@ class MySql(EngineSource):
     _connection: MySQLdb.Connection
     _is_mariadb = False
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         seconds = self.query_timeout.total_seconds()
         wait = math.ceil(self._spec.connect_timeout.total_seconds())
         try:
@@ -99,7 +99,9 @@ class MySql(EngineSource):
             self._is_mariadb = mariadb
             self._connection.query(f"SET SESSION {limit}, lock_wait_timeout = {lock}")
             self._connection.query("SET SESSION TRANSACTION READ ONLY")
-            return MySqlBackend.from_connection(self._connection)
+
+    def _make_backend(self) -> SQLBackend:
+        return MySqlBackend.from_connection(self._connection)
 
     def _list(self) -> Iterable[CatalogueEntry]:
         rows = self._ask(_CATALOGUE).cells

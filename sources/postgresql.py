@@ -164,12 +164,6 @@ class Postgresql(EngineSource):
         place = {"catalog": entry.catalog, "schema": entry.schema, "name": entry.table}
         return table_of(self._backend, self._columns_of(entry), **place)
 
-    def layout(self, name: str) -> Sequence[tuple[object, ...]]:
-        """Return the columns, their types and whether they may be NULL."""
-        entry = self._find(name)
-        with self._talking():
-            return self._columns_of(entry)
-
     def _columns_of(self, entry: CatalogueEntry) -> Sequence[tuple[str, str | None, bool]]:
         return columns_of(self._connection, entry.schema, entry.table)
 

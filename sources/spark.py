@@ -55,7 +55,7 @@ class Spark(UnlistedSource):
     _session: SparkSession
     _deadlines: Deadlines
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         address = self._spec.spark or ""
         self._probe(address)
         for name in _PRINT_VALUES:
@@ -63,11 +63,14 @@ class Spark(UnlistedSource):
         try:
             self._session = _session(address, closing)
             self._deadlines = closing.enter_context(Deadlines(self.query_timeout, self._interrupt))
-            return ibis.pyspark.connect(self._session)
+            self._own = ibis.pyspark.connect(self._session)
         except (PySparkException, Py4JError, ValueError, RuntimeError, OSError) as error:
             raise Unreachable(
                 self._error_text("the Spark session could not be created; check the address, and Java", error)
             ) from None
+
+    def _make_backend(self) -> SQLBackend:
+        return self._own
 
     def _interrupt(self) -> None:
         """Stop what runs; a session that cannot be asked now is asked again, since the deadline has passed."""

@@ -61,12 +61,9 @@ class Sqlite(EngineSource):
     def _make_backend(self) -> SQLBackend:
         return ibis.sqlite.from_connection(self._connection)  # registers what its statements call
 
-    def layout(self, name: str) -> Sequence[tuple[object, ...]] | None:
-        """Return the declared columns; None where one has no type, which Ibis finds in its values."""
-        entry = self._find(name)
-        with self._talking():
-            columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", [entry.table]).fetchall()
-        return columns if all(kind for _, kind in columns) else None
+    def _columns_of(self, entry: CatalogueEntry) -> Sequence[tuple[object, ...]] | None:
+        columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", [entry.table]).fetchall()
+        return columns if all(kind for _, kind in columns) else None  # Ibis finds a type that is missing in the values
 
     def _list(self) -> Iterable[CatalogueEntry]:
         result = self._run(

@@ -19,9 +19,11 @@ class Skeleton(EngineSource):
 
     dialect = "sqlite"
 
-    def _open(self, closing: ExitStack) -> SQLBackend:
+    def _open(self, closing: ExitStack) -> None:
         self._connection = sqlite3.connect(f"file:{quote(str(file_of(self._spec)))}?mode=ro", uri=True)
         closing.callback(self._connection.close)
+
+    def _make_backend(self) -> SQLBackend:
         return ibis.sqlite.from_connection(self._connection)
 
     def _list(self) -> Iterable[CatalogueEntry]:

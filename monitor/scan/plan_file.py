@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
-from importlib import metadata
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
@@ -118,6 +118,7 @@ class PlanFile:
     path: Path
     hides: Callable[[str], str] = str
     _plans: dict[str, KeptPlan] = field(default_factory=dict)
+    _keys: dict[str, str | None] = field(default_factory=dict)
     _is_changed: bool = False
 
     @classmethod
@@ -131,18 +132,20 @@ class PlanFile:
 
     def find(self, subject: Subject, source: Source) -> TablePlan | None:
         """Return the plan that was made for these checks of this table; None where there is none, or it is another."""
-        kept = self._plans.get(subject.name)
-        return None if kept is None or kept.key != _key_of(subject, source) else kept.plan(subject)
+        kept, key = self._plans.get(subject.name), _key_of(subject, source)
+        self._keys[subject.name] = key
+        return None if kept is None or kept.key != key else kept.plan(subject)
 
     def keep(self, plan: TablePlan, source: Source) -> None:
-        """Take in a plan that was made."""
+        """Take in a plan that was made since `find`, unless the table was changed meanwhile."""
         subject = plan.subject
         key = None if subject.is_past or subject.keeps else _key_of(subject, source)
+        key = key if key == self._keys.get(subject.name) else None
         kept = None if key is None else KeptPlan.of(key, plan)
         if kept is not None and all(self.hides(sql) == sql for sql in kept.statements):
             self._plans[subject.name], self._is_changed = kept, True
 
-    def write(self, tables: Mapping[str, object]) -> None:
+    def write(self, tables: Collection[str]) -> None:
         """Write the plans of these tables, if any is new. A file that cannot be written is left as it is."""
         if not self._is_changed:
             return
@@ -194,5 +197,7 @@ def _planner() -> str:
     folder = Path(__file__).parents[2]
     files = [file for name in _PLANNING for file in sorted((folder / name).rglob("*.py"))]
     changed = [(file.name, file.stat().st_mtime_ns) for file in files]
-    versions = [metadata.version(name) for name in ("tablewatch", "ibis-framework", "sqlglot")]
+    versions = [version(name) for name in ("ibis-framework", "sqlglot")]
+    with suppress(PackageNotFoundError):  # a folder of sources that was not installed
+        versions.append(version("tablewatch"))
     return sha256(repr((versions, changed)).encode()).hexdigest()

@@ -52,7 +52,7 @@ def run_checks(
         # 3. Delete what is past its retention.
         problem, pruned = _prune(project, store) if store is not None else (None, None)
     if plan_file is not None:
-        plan_file.write({table.name: table for table in project.config.tables})
+        plan_file.write({table.name for table in project.config.tables})
     return PassResult(
         project=project.config.project,
         run_id=secrets.token_hex(12),

@@ -41,8 +41,9 @@ def _kept(folder: Path, source: Source, subject: Subject = ORDERS) -> Path:
     """Keep a plan of a table, and return the file."""
     file = folder / f"store.db{PLANS}"
     plans = PlanFile.read(file)
+    plans.find(subject, source)
     plans.keep(plan(subject, source), source)
-    plans.write({subject.name: subject})
+    plans.write([subject.name])
     return file
 
 
@@ -118,6 +119,41 @@ def test_another_table_that_a_check_refers_to_is_planned_again(tmp_path: Path) -
             assert (PlanFile.read(file).find(referring, source) is None) == (number == 1)
 
 
+def test_a_table_that_changes_while_it_is_planned_is_planned_again(tmp_path: Path) -> None:
+    """The plan is of the columns before, or of those after: it is not known of which."""
+    file = tmp_path / f"store.db{PLANS}"
+    with _orders(tmp_path) as source:
+        plans = PlanFile.read(file)
+        plans.find(ORDERS, source)
+        made = plan(ORDERS, source)
+        with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+            connection.execute("ALTER TABLE orders ADD COLUMN note TEXT")
+        plans.keep(made, source)
+        plans.write(["orders"])
+    assert not file.exists()
+
+
+@pytest.mark.postgres
+def test_a_name_that_leads_to_another_schema_is_planned_again(postgres_url: str, tmp_path: Path) -> None:
+    """A search path decides which of two tables alike a name is of; statements name the schema."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for schema in ("one", "two"):
+            connection.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.orders (id INTEGER)")
+    try:
+        for schema in ("one", "two"):
+            mark = "&" if "?" in postgres_url else "?"
+            url = f"{postgres_url}{mark}options=-csearch_path%3D{schema}"
+            with open_source(SourceSpec(name="shop", base=tmp_path, url=url)) as source:
+                if schema == "one":
+                    file = _kept(tmp_path, source)
+                assert (PlanFile.read(file).find(ORDERS, source) is None) == (schema == "two")
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA one CASCADE; DROP SCHEMA two CASCADE")
+
+
 @pytest.mark.parametrize("spoil", ["damaged", "writable", "link", "versions", "folder"])
 def test_a_file_that_cannot_be_trusted_counts_as_absent(
     tmp_path: Path, spoil: str, monkeypatch: pytest.MonkeyPatch
@@ -153,8 +189,9 @@ def test_a_secret_of_the_configuration_is_not_written(tmp_path: Path) -> None:
     file = tmp_path / f"store.db{PLANS}"
     with _orders(tmp_path) as source:
         plans = PlanFile.read(file, lambda text: text.replace("4711", "***"))
+        plans.find(secret, source)
         plans.keep(plan(secret, source), source)
-        plans.write({"orders": secret})
+        plans.write(["orders"])
     assert not file.exists()
 
 
@@ -162,9 +199,11 @@ def test_plans_of_tables_that_left_the_configuration_are_dropped(tmp_path: Path)
     """The file does not grow with what once was."""
     with _orders(tmp_path) as source:
         file = _kept(tmp_path, source)
-        plans = PlanFile.read(file)
-        plans.keep(plan(replace(ORDERS, name="other"), source), source)
-        plans.write({"other": ORDERS})
+        plans, other = PlanFile.read(file), replace(ORDERS, name="other")
+        plans.find(other, source)
+        plans.keep(plan(other, source), source)
+        plans.write(["other"])
+        assert PlanFile.read(file).find(other, source) is not None
         assert PlanFile.read(file).find(ORDERS, source) is None
 
 
