@@ -3,7 +3,9 @@
 import argparse
 import http.client
 import json
+import math
 import os
+import secrets
 import socket
 import statistics
 import subprocess
@@ -124,10 +126,28 @@ def main() -> None:
 
 def _of_clients(options: argparse.Namespace, store: Path, host: str, cookie: str, pid: int) -> str | None:
     if options.readers:
-        return side_by_side(host, cookie, options, pid)
+        return side_by_side(host, cookie, [make_token(store.parent) for _ in range(options.writers)], options, pid)
     if options.writers:
         return write(host, cookie, options.writers, options.rounds)
     return compare(options.datasette, store, host, cookie, options) if options.datasette else None
+
+
+def make_token(folder: Path) -> str:
+    """Return a new API token of a program that may change incidents."""
+    words = (
+        "-c",
+        str(folder),
+        "account",
+        "token",
+        "add",
+        secrets.token_hex(8),
+        "--role",
+        "responder",
+        "--expires",
+        "1d",
+    )
+    made = subprocess.run((sys.executable, "-m", "monitor", *words), check=True, capture_output=True)
+    return made.stdout.decode().split()[-1]
 
 
 @contextmanager
@@ -163,10 +183,11 @@ def load(host: str, paths: Sequence[str], cookie: str, rate: float) -> Mapping[s
     return seconds
 
 
-def side_by_side(host: str, cookie: str, options: argparse.Namespace, pid: int) -> str:
+def side_by_side(host: str, cookie: str, tokens: Sequence[str], options: argparse.Namespace, pid: int) -> str:
     """Return the latency of pages and of the API for readers, each with a page every 5 s, beside writers.
 
-    A reader waits for its page before it asks for the next one; writers send one verb after the other.
+    A reader waits for its page before it asks for the next one. Writers, each with a token of its own, send one verb
+    after the other, for as long as the readers read or for so many rounds.
     """
     paths = [path.replace("{middle}", str(options.incidents // 2)) for path in READ]
     for path in paths:
@@ -174,11 +195,14 @@ def side_by_side(host: str, cookie: str, options: argparse.Namespace, pid: int) 
     before, cpu_before, end = os.getloadavg()[0], _cpu_s(pid), time.perf_counter() + options.seconds
     with ThreadPoolExecutor(options.readers + options.writers) as clients:
         reading = [
-            clients.submit(_read_pages, host, cookie, paths[number % len(paths) :] + paths, end)
+            clients.submit(
+                _read_pages, host, cookie, paths[number % len(paths) :] + paths, end, number / options.readers
+            )
             for number in range(options.readers)
         ]
         writing = [
-            clients.submit(_write_rounds, host, cookie, number, options.rounds) for number in range(options.writers)
+            clients.submit(_write_rounds, host, {"Authorization": f"Bearer {token}"}, number, options.rounds, end)
+            for number, token in enumerate(tokens)
         ]
         steps = [step for done in writing for step in done.result().steps]
         asked = [item for done in reading for item in done.result()]
@@ -200,9 +224,13 @@ def side_by_side(host: str, cookie: str, options: argparse.Namespace, pid: int) 
     )
 
 
-def _read_pages(host: str, cookie: str, paths: Sequence[str], end: float) -> list[tuple[str, float]]:
-    """Ask for a page every 5 s, the next one at once where a page took longer; return the seconds of each."""
+def _read_pages(host: str, cookie: str, paths: Sequence[str], end: float, later: float) -> list[tuple[str, float]]:
+    """Ask for a page every 5 s, the next one at once where a page took longer; return the seconds of each.
+
+    Readers do not begin together: `later` is the part of 5 s after which this one begins.
+    """
     done: list[tuple[str, float]] = []
+    time.sleep(later * _EVERY_S)
     for path in cycle(paths):
         begin = time.perf_counter()
         if begin >= end:
@@ -251,7 +279,7 @@ def write(host: str, cookie: str, writers: int, rounds: int) -> str:
     """
     begin = time.perf_counter()
     with ThreadPoolExecutor(writers) as pool:
-        clients = list(pool.map(lambda writer: _write_rounds(host, cookie, writer, rounds), range(writers)))
+        clients = list(pool.map(lambda writer: _write_rounds(host, {"Cookie": cookie}, writer, rounds), range(writers)))
     taken = time.perf_counter() - begin
     steps = [step for client in clients for step in client.steps]
     numbers = {number for client in clients for number in client.numbers}
@@ -291,13 +319,13 @@ _VERBS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def _write_rounds(host: str, cookie: str, writer: int, rounds: int) -> _Writer:
+def _write_rounds(host: str, who: Mapping[str, str], writer: int, rounds: int, end: float = math.inf) -> _Writer:
     done = _Writer()
     connection = http.client.HTTPConnection(host)
 
     def send(verb: str, path: str, body: Mapping[str, object]) -> Mapping[str, Any]:
         begin = time.perf_counter()
-        headers = {"Cookie": cookie, "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+        headers = {**who, "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
         connection.request("POST", f"/api/v1{path}", json.dumps(body), headers)
         answer = connection.getresponse()
         read: Mapping[str, Any] = json.loads(answer.read())
@@ -305,6 +333,8 @@ def _write_rounds(host: str, cookie: str, writer: int, rounds: int) -> _Writer:
         return read
 
     for number in range(rounds):
+        if time.perf_counter() >= end:
+            break
         page = send("log", "/incidents", {"table": f"t{writer}", "title": f"writer {writer}, round {number}"})
         if "id" in page:
             done.numbers.append(page["id"])

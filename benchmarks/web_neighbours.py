@@ -5,7 +5,6 @@ The last line is the floor of the machine: an application that does nothing, in 
 
 import argparse
 import http.client
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from typing import Final
 
 from benchmarks._big_store import Size, configure, fill
 from benchmarks._measure import table
-from benchmarks.web_load import ask, row, served
+from benchmarks.web_load import ask, make_token, row, served
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _HEALTH: Final = """
@@ -76,9 +75,7 @@ def main() -> None:
         config = folder / "tablewatch.yaml"
         if "passwords" not in config.read_text(encoding="utf-8"):
             config.write_text(f"{config.read_text(encoding='utf-8')}\nweb: {{passwords: true}}\n", encoding="utf-8")
-        words = (sys.executable, "-m", "monitor", "-c", str(folder), "account", "token", "add", secrets.token_hex(8))
-        made = subprocess.run([*words, "--role", "responder", "--expires", "1d"], stdout=subprocess.PIPE, check=True)
-        token = made.stdout.decode().split()[-1]
+        token = make_token(folder)
         with served(folder) as (_, host, cookie):
             print(f"**Neighbours of readers: {size.incidents:,} incidents, {size.tables:,} tables, SQLite.**\n")
             print(neighbours(host, cookie, token, options.seconds))

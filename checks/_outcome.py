@@ -1,8 +1,8 @@
 """The verdict of a check: what it found, how much it matters, since when, in sentences that any language can render.
 
 A message is its English text with named places and the numbers and names that go into them. Rendering looks the text up
-in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 2 h 12 min · `{at:time}` ·
-`{part:ratio}` 2.5% · `{sum:number}` 1,234.5 · `{x}` as it is.
+in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 1 d 2 h · `{ttr:hours}` 26 h ·
+`{at:time}` · `{part:ratio}` 2.5% · `{sum:number}` 1,234.5 · `{x}` as it is.
 """
 
 from __future__ import annotations
@@ -121,6 +121,8 @@ class PlainEnglish:
                 return " to ".join(map(str, value))
             case "duration":
                 return format_duration(value)
+            case "hours":
+                return format_duration(value, days=False)
             case "ratio":
                 sign, shown = nearest_ratio(value)
                 return f"{sign}{float(shown):.1%}" if abs(shown) < _SMALL else f"{sign}{float(shown):.0%}"
@@ -168,15 +170,18 @@ _LEAST, _STEP = Fraction(1, 1000), Fraction(1, 100)
 """What the last digit of a small and of a large share is worth."""
 
 
-def format_duration(value: timedelta | float) -> str:
-    """Return a length of time (seconds or a timedelta) in its two largest units: `2 h 12 min`, `5 d 3 h`, `41 s`."""
+def format_duration(value: timedelta | float, *, days: bool = True) -> str:
+    """Return a length of time (seconds or a timedelta) in its two largest units: `2 h 12 min`, `5 d 3 h`, `41 s`.
+
+    Times of incidents and sums of them have no days: 24 h are not 1 d where people count working hours.
+    """
     seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
     sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
     parts = []
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))[0 if days else 1 :]:
         count, seconds = divmod(seconds, size)
         if count:
-            parts.append(f"{count} {unit}")
+            parts.append(f"{count:,} {unit}")
     return sign + (" ".join(parts[:2]) or "0 s")
 
 

@@ -16,11 +16,12 @@ Scores order candidates. They are no probabilities: nothing here knows what was 
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, Self, TypeGuard
 
 from checks import OccurrenceMethod
 from incidents._model import Incident, Onset, Resolution
@@ -250,13 +251,14 @@ def earlier_clues(incident: Incident, others: Sequence[Incident]) -> Sequence[Cl
 
     One for each cause that people gave, or each incident that they named as the root: the one most alike.
     """
-    detected = incident.last.detected_at
+    detected, failures = incident.last.detected_at, _Failures.of(others)
+    beside = failures.beside(incident)
     groups: dict[Any, list[tuple[float, Incident]]] = {}
     for other in others:
         given = other.cause.casefold() if other.cause else other.root
         if given is None or other.id == incident.id or other.episodes[0].detected_at >= detected:
             continue
-        alike = similarity(incident, other, others)
+        alike = _alike(incident, other) + _overlap(beside, failures.beside(other)) / 4
         if alike >= _LEAST_ALIKE:
             groups.setdefault(given, []).append((alike, other))
     clues = []
@@ -274,13 +276,18 @@ def similarity(incident: Incident, other: Incident, incidents: Iterable[Incident
     Half is the check (or the title, of what people reported), a quarter how near their figures are, a quarter which
     checks failed together with each.
     """
-    listed = list(incidents)
+    failures = _Failures.of(incidents)
+    return _alike(incident, other) + _overlap(failures.beside(incident), failures.beside(other)) / 4
+
+
+def _alike(incident: Incident, other: Incident) -> float:
+    """Return the part of the similarity that two incidents have by themselves, 0 to 0.75."""
     same = (incident.check_id or incident.title) == (other.check_id or other.title)
     if same and incident.fingerprint != other.fingerprint and incident.check_id is not None:
         what = 0.7  # another segment of the same check
     else:
         what = 1.0 if same else 0.0
-    return what / 2 + _nearness(incident, other) / 4 + _overlap(_beside(incident, listed), _beside(other, listed)) / 4
+    return what / 2 + _nearness(incident, other) / 4
 
 
 def _nearness(one: Incident, two: Incident) -> float:
@@ -296,16 +303,29 @@ def _is_figure(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _beside(incident: Incident, others: Iterable[Incident]) -> frozenset[str]:
-    """Return the checks of the table that failed together with an incident."""
-    at = incident.last.detected_at
-    return frozenset(
-        other.check_id
-        for other in others
-        if other.check_id is not None
-        and other.check_id != incident.check_id
-        and any(abs(episode.detected_at - at) <= TOGETHER for episode in other.episodes)
-    )
+@dataclass(frozen=True, slots=True)
+class _Failures:
+    """When which check of a table failed, the earliest first."""
+
+    times: Sequence[datetime]
+    checks: Sequence[str]
+
+    @classmethod
+    def of(cls, incidents: Iterable[Incident]) -> Self:
+        failed = [
+            (episode.detected_at, incident.check_id)
+            for incident in incidents
+            if incident.check_id is not None
+            for episode in incident.episodes
+        ]
+        failed.sort()
+        return cls([time for time, _ in failed], [check for _, check in failed])
+
+    def beside(self, incident: Incident) -> frozenset[str]:
+        """Return the checks of the table that failed together with an incident."""
+        at = incident.last.detected_at
+        first, end = bisect_left(self.times, at - TOGETHER), bisect_right(self.times, at + TOGETHER)
+        return frozenset(self.checks[first:end]) - {incident.check_id or ""}
 
 
 def _overlap(one: frozenset[str], two: frozenset[str]) -> float:

@@ -169,7 +169,7 @@ def _begin(
     if budget is not None:
         times = {"spent": budget.spent.seen, "allowed": budget.allowed_us, "per": budget.per_us}
         spent = Message(
-            "{spent:duration} of {allowed:duration} of downtime spent in {per:duration}",
+            "{spent:hours} of {allowed:hours} of downtime spent in {per:duration}",
             {name: length(time) for name, time in times.items()},
         )
         facts.append((Message("Error budget"), spent))

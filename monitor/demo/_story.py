@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from checks import Message, PlainEnglish, format_duration
+from checks import Message, PlainEnglish
 from incidents import Incident, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
@@ -22,6 +22,7 @@ from monitor.terminal.localizer import Localizer
 from monitor.terminal.output_file import write_text
 from monitor.terminal.tables import draw_table
 from monitor.triage.errors import explained
+from monitor.triage.time_parsing import format_hours
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,8 +63,7 @@ class DemoResult:
         columns = ("planted fault", "table", "started", "incident", "found by", ">TTD", ">TTR")
         draw_table(console, columns, [_row(demo, fault, incident) for fault, incident in demo.found])
         console.print("\nIf a check cannot determine the start of a problem, TTD counts from its last passing run.")
-        hours = whole.downtime / 3.6e9
-        console.print(f"Data downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
+        console.print(f"Data downtime {format_hours(whole.downtime)} in {whole.n} incidents{self._cost()}.")
         for report in self.reports:
             console.print(f"Report: {report}")
         folder = shlex.quote(str(demo.folder))
@@ -138,8 +138,8 @@ def _row(demo: Demo, fault: plan.PlantedFault, incident: Incident | None) -> Seq
         began,
         f"#{incident.id}",
         incident.check_id.removeprefix(f"{fault.table}.") if incident.check_id else "a person",
-        format_duration(timedelta(microseconds=length.ttd)),
-        "open" if length.lasts else format_duration(timedelta(microseconds=length.ttr)),
+        format_hours(length.ttd),
+        "open" if length.lasts else format_hours(length.ttr),
     )
 
 

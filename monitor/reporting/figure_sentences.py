@@ -76,8 +76,8 @@ def budget_sentences(contract: JudgedContract) -> Sequence[Message]:
     values = {"name": contract.name, "verdict": LEVEL_VERDICTS[budget.verdict]}
     times = {"spent": budget.spent.seen, "low": budget.spent.low, "high": budget.spent.high}
     spent = Message(
-        "Error budget of {name}: {spent:duration} of {allowed:duration} of downtime spent in {per:duration} (at least "
-        "{low:duration}, at most {high:duration}): {verdict}.",
+        "Error budget of {name}: {spent:hours} of {allowed:hours} of downtime spent in {per:duration} (at least "
+        "{low:hours}, at most {high:hours}): {verdict}.",
         {
             **values,
             **{name: length(time) for name, time in times.items()},

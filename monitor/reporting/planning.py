@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from rich.text import Text
 
-from checks import format_duration
 from checks.parameters.scalars import parse_duration
 from incidents import Lever, StaffRole
 from incidents.estimate import Estimate, ExpectedIncidents, estimate
@@ -18,6 +17,7 @@ from monitor.config.prices import Currency
 from monitor.reporting.model import Diagnosis
 from monitor.reporting.sentences import diagnosis_sentences
 from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.triage.time_parsing import format_hours
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,7 +93,8 @@ class PlanningFigure:
 
     def _lines(self) -> Iterator[Text]:
         result, expected, text = self.estimate, self.expected, self.currency.text
-        name = f"{format_duration(expected.ttd)} time to detection + {format_duration(expected.ttr)} time to resolution"
+        ttd, ttr = (format_hours(length // timedelta(microseconds=1)) for length in (expected.ttd, expected.ttr))
+        name = f"{ttd} time to detection + {ttr} time to resolution"
         yield _line("incidents", f"{_format(result.incidents)} a year on {expected.tables:,} tables")
         yield _line("each", name)
         yield _line("downtime", f"{round(result.downtime_h):,} h a year")

@@ -200,8 +200,8 @@ SENTENCES: dict[str, Said] = {
     "between {low:ratio} and {high:ratio} of its duration passed before detection.": Said(
         ("between 20% and 90% of its duration",), ("20%から90%",)
     ),
-    "Error budget of {name}: {spent:duration} of {allowed:duration} of downtime spent in {per:duration} (at least "
-    "{low:duration}, at most {high:duration}): {verdict}.": Said(
+    "Error budget of {name}: {spent:hours} of {allowed:hours} of downtime spent in {per:duration} (at least "
+    "{low:hours}, at most {high:hours}): {verdict}.": Said(
         ("15 min of 2 h of downtime spent in 3 d (at least 20 min, at most 50 min)",),
         ("ダウンタイム2時間のうち15分を消費", "20分以上、50分以下"),
     ),
@@ -210,7 +210,7 @@ SENTENCES: dict[str, Said] = {
         ("1.5 in the last 3 d and 0.5 in the last 6 h; alerts above 1.25",),
         ("直近3日で1.5、直近6時間で0.5", "1.25を超えると通知"),
     ),
-    "{spent:duration} of {allowed:duration} of downtime spent in {per:duration}": Said(
+    "{spent:hours} of {allowed:hours} of downtime spent in {per:duration}": Said(
         ("15 min of 2 h of downtime spent in 3 d",), ("3日あたりのダウンタイム2時間のうち15分を消費",)
     ),
     "Service levels of {n:count} tables: {kept:count} kept, {pending:count} may still be kept, {unknown:count} not "
