@@ -22,6 +22,7 @@ NAMES = (
     "beyond_memory",
     "generalisation",
     "exact_noise",
+    "synthesis",
     "papers",
     "learned_limits",
     "root_causes",

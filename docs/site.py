@@ -47,6 +47,7 @@ NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
         "check-options",
         "disclosure-checks",
         "hierarchies",
+        "synthetic-tables",
         "store",
         "store-tables",
         "glossary",

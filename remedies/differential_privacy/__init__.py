@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from remedies.differential_privacy._samplers import discrete_laplace as discrete_laplace
     from remedies.differential_privacy._samplers import exponential_mechanism as exponential_mechanism
     from remedies.differential_privacy._samplers import gaussian_square as gaussian_square
+    from remedies.differential_privacy._samplers import many_discrete_gaussian as many_discrete_gaussian
     from remedies.differential_privacy._samplers import many_discrete_laplace as many_discrete_laplace
     from remedies.differential_privacy._samplers import permute_and_flip as permute_and_flip
     from remedies.differential_privacy._samplers import quantile_utilities as quantile_utilities
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
     from remedies.differential_privacy.sensitivity import mean_of as mean_of
     from remedies.differential_privacy.sensitivity import quantile_sensitivity as quantile_sensitivity
     from remedies.differential_privacy.sensitivity import sum_sensitivity as sum_sensitivity
+    from remedies.differential_privacy.synthesis import SynthesisMechanism as SynthesisMechanism
+    from remedies.differential_privacy.synthesis import Synthetic as Synthetic
+    from remedies.differential_privacy.synthesis import synthesise as synthesise
 
 
 _HOMES: Final = {
@@ -63,8 +67,8 @@ _HOMES: Final = {
     "_reconstruct": "Reconstruction reconstruct",
     "_retention": "epsilon_for_pk epsilon_of pk_of retention",
     "_samplers": (
-        "discrete_gaussian discrete_laplace exponential_mechanism gaussian_square many_discrete_laplace "
-        "permute_and_flip quantile_utilities"
+        "discrete_gaussian discrete_laplace exponential_mechanism gaussian_square many_discrete_gaussian "
+        "many_discrete_laplace permute_and_flip quantile_utilities"
     ),
     "_sparse_vector": "SparseVector",
     "_spread": "gaussian_variance laplace_variance laplace_within",
@@ -77,6 +81,7 @@ _HOMES: Final = {
         "Adjacency Sensitivity centred_sum_sensitivity count_sensitivity group_sum_sensitivity halves "
         "histogram_sensitivity mean_of quantile_sensitivity sum_sensitivity"
     ),
+    "synthesis": "SynthesisMechanism Synthetic synthesise",
 }
 """Where each name is: a configuration that mentions an epsilon does not wait for arrays."""
 

@@ -187,6 +187,38 @@ def discrete_gaussian(sigma_squared: int | Fraction) -> int:
             return noise
 
 
+def many_discrete_gaussian(sigma_squared: int | Fraction, count: int) -> Integers:
+    """Draw `count` independent integers as `discrete_gaussian` does, many at once.
+
+    With sigma^2 = a/b, noise z of scale t is kept with probability exp(-(b t |z| - a)^2 / (2 a b t^2)).
+
+    Raises:
+        Misfit: sigma^2 is not an int or a Fraction above 0.
+    """
+    square = exact_scale(sigma_squared)
+    scale = math.isqrt(math.floor(square)) + 1
+    top, bottom = square.numerator, square.denominator
+    denominator = 2 * top * bottom * scale**2
+    if denominator > _WIDEST:
+        return np.array([discrete_gaussian(square) for _ in range(count)], dtype=np.int64)
+    kept: list[Integers] = [np.empty(0, dtype=np.int64)]
+    while sum(part.size for part in kept) < count:
+        noise = many_discrete_laplace(scale, 2 * count + 16)
+        farthest = int(np.abs(noise).max())
+        if bottom * scale * farthest >= 1 << 31:  # its square might not fit
+            continue
+        gamma = ((bottom * scale * np.abs(noise) - top) ** 2).astype(np.uint64)
+        wholes, rest = np.divmod(gamma, np.uint64(denominator))
+        heads = unit_coins(rest, denominator)
+        still = np.flatnonzero(heads & (wholes > 0))
+        while still.size:
+            heads[still] = unit_coins(np.ones(still.size, dtype=np.uint64), 1)
+            wholes[still] -= np.uint64(1)
+            still = still[heads[still] & (wholes[still] > 0)]
+        kept.append(noise[heads])
+    return np.concatenate(kept)[:count]
+
+
 def exponential_mechanism(utilities: Sequence[int], *, sensitivity: int, nano_epsilon: int) -> int:
     """Return the position of one candidate; it takes at most as many tries, on average, as there are candidates.
 

@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._samplers import discrete_gaussian, gaussian_square
+from remedies.differential_privacy._samplers import (
+    discrete_gaussian,
+    gaussian_square,
+    many_discrete_gaussian,
+)
 from remedies.differential_privacy._spread import gaussian_variance
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest
 
@@ -18,6 +22,19 @@ def test_draws_have_the_probabilities_of_the_formula(square: Fraction):
     total = sum(math.exp(-(z**2) / (2 * square)) for z in range(-200, 201))
     span = 1 if square < 1 else 3
     assert farthest(draws, lambda z: math.exp(-(z**2) / (2 * square)) / total, span=span) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("square", [Fraction(1, 4), Fraction(2), Fraction(401, 16), Fraction(3_000_000)], ids=str)
+@pytest.mark.usefixtures("fixed_bytes")
+def test_many_draws_have_them_too(square: Fraction):
+    """Two hundred thousand at once; where 64 bits might not hold them, fewer, one by one."""
+    draws = many_discrete_gaussian(square, 200_000 if square < 1000 else 500)
+    total = sum(math.exp(-(z**2) / (2 * square)) for z in range(-200, 201))
+    if square < 1000:
+        span = 1 if square < 1 else 5
+        assert farthest(draws, lambda z: math.exp(-(z**2) / (2 * square)) / total, span=span) < FALSE_ALARM
+    assert draws.std() == pytest.approx(math.sqrt(gaussian_variance(square)), rel=0.01 if square < 1000 else 0.2)
+    assert many_discrete_gaussian(square, 0).size == 0
 
 
 def test_the_square_costs_exactly_the_loss():
