@@ -72,7 +72,7 @@ def configuration_reference() -> str:
 def _find_sections(part: dict[str, Any], defs: dict[str, Any], path: str, paths: dict[str, str]) -> None:
     """Fill `paths`: where each model stands first, by its name, in the order of the page."""
     for key, value in part["properties"].items():
-        if (path, key) == ("tables[]", "checks"):
+        if path.startswith("tables[]") and key == "checks":
             continue
         for name, suffix in _models_in(value):
             if "properties" in defs[name] and name not in paths:
@@ -83,6 +83,9 @@ def _find_sections(part: dict[str, Any], defs: dict[str, Any], path: str, paths:
 def _models_in(value: Any, suffix: str = "") -> Iterator[tuple[str, str]]:
     if "$ref" in value:
         yield value["$ref"].removeprefix("#/$defs/"), suffix
+    if "if" in value:
+        yield from _models_in(value["else"], suffix)
+        yield from _models_in(value["then"], f"{suffix} with {value['if']['required'][0]}")
     if isinstance(value.get("items"), dict):
         yield from _models_in(value["items"], suffix + "[]")
     for named in _named(value):
@@ -166,6 +169,8 @@ class _Words:
         if "$ref" in value:
             name = value["$ref"].removeprefix("#/$defs/")
             return f"section `{self.paths[name]}`" if name in self.paths else self.of(self.defs[name])
+        if "if" in value:
+            return " or ".join(self.of(value[branch]) for branch in ("else", "then"))
         if "anyOf" in value:
             choices = [one for one in value["anyOf"] if one not in _NOT_SHOWN]
             if any(choice.get("type") == "number" for choice in choices):

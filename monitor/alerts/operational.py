@@ -31,6 +31,8 @@ class Operation(StrEnum):
     SOURCE_REACHABLE = "source-reachable"
     TABLE_LOST = "table-lost"
     TABLE_BACK = "table-back"
+    PATTERN_JOINED = "pattern-joined"
+    PATTERN_GONE = "pattern-gone"
     CHECK_QUARANTINED = "check-quarantined"
     CHECK_RELEASED = "check-released"
     ROTA_UNKNOWN = "rota-unknown"
@@ -49,6 +51,8 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} is reachable again"),
     Operation.TABLE_LOST: Message("[tablewatch] table {name} can no longer be checked"),
     Operation.TABLE_BACK: Message("[tablewatch] table {name} can be checked again"),
+    Operation.PATTERN_JOINED: Message("[tablewatch] new tables are monitored, such as {name}"),
+    Operation.PATTERN_GONE: Message("[tablewatch] tables are gone from their source, such as {name}"),
     Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes repeatedly and is suspended"),
     Operation.CHECK_RELEASED: Message("[tablewatch] check {name} has recovered"),
     Operation.ROTA_UNKNOWN: Message("[tablewatch] who is on call for {name} is not known; its fallback is notified"),
@@ -65,6 +69,10 @@ _ADVICE: Final[Mapping[Operation, Message]] = {
     ),
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
     Operation.TABLE_LOST: Message("Checks that worked before do not any more, and open no incident until then."),
+    Operation.PATTERN_JOINED: Message(
+        "A pattern of the configuration matches them; 'tablewatch table list' shows them."
+    ),
+    Operation.PATTERN_GONE: Message("They are listed until the pattern excludes them, and so are their incidents."),
     Operation.ROTA_UNKNOWN: Message("Run 'tablewatch alert on-call' for who is on call by the calendar."),
     Operation.ROTA_INCOMPLETE: Message("Who is on call is known from its other events, and may be another person."),
     Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),

@@ -51,6 +51,17 @@ From: TypeAlias = Annotated[
 To: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="End of the window; by default now.")]
 
 
+def known_tables(invocation: Invocation, *, write: bool = True) -> str | None:
+    """Read which tables the patterns of the configuration stand for; return what is known now, None without patterns.
+
+    Without `write`, what is new is neither kept nor logged.
+    """
+    from monitor.suggest.expansion import refresh_for
+
+    refreshed = refresh_for(invocation, write=write)
+    return None if refreshed is None else refreshed.text
+
+
 class LocaleWord(StrEnum):
     """The language of a page."""
 

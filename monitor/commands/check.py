@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands._options import CheckFormat, Force, Page, typed_times
+from monitor.commands._options import CheckFormat, Force, Page, known_tables, typed_times
 from monitor.terminal.console import out, progress
 from monitor.terminal.output import Invocation, count, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -73,7 +73,7 @@ def check(
     from monitor.config.selector import select
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
+    project = Project.refreshed(invocation, lambda: known_tables(invocation, write=not no_store))
     selection = select(selector or [], project.config)
     _refuse_nothing(project, selection, invocation, named=bool(selector))
     page = None if out_file is None else Page(out_file, force, project.protected_files, "check.out")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from monitor.commands._options import ConfigFormat, Force
+from monitor.commands._options import ConfigFormat, Force, known_tables
 from monitor.commands._verb_command import add_verbs
 from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, count, remember_format
@@ -132,20 +132,29 @@ def show(
     origins: Annotated[
         bool, typer.Option("--origins", help="List each value with its file and line, and the team whose file it is.")
     ] = False,
+    expanded: Annotated[
+        bool,
+        typer.Option("--expanded", help="List the tables that patterns of `tables` stand for, by the catalogue now."),
+    ] = False,
 ) -> None:
     """Show the effective configuration: files merged, variables substituted.
 
     Example: tablewatch config show --defaults
     """
     from monitor.config import load_for
+    from monitor.config.project import Project
     from monitor.terminal.redaction import Redactor
 
     invocation: Invocation = ctx.obj
-    loaded = load_for(invocation)
+    loaded = (
+        Project.refreshed(invocation, lambda: known_tables(invocation, write=False)).loaded
+        if expanded
+        else load_for(invocation)
+    )
     if defaults and origins:
         message = "--origins lists what is written in files, which --defaults is not"
         raise Stop(ExitCode.USAGE, Problem("usage", message, hint="leave one of them out"))
-    values = _in_force(loaded, redacted=redacted, defaults=defaults)
+    values = _in_force(loaded, redacted=redacted, defaults=defaults, expanded=expanded)
     if not redacted:
         invocation.redactor = Redactor(urls=False)
     if origins:
@@ -333,9 +342,9 @@ def _summary(result: dict[str, Any]) -> str:
     return f"ok  {result['project']}: {count(result['tables'], 'table')}, {count(result['checks'], 'check')} in {files}"
 
 
-def _in_force(loaded: "Loaded", *, redacted: bool, defaults: bool) -> Any:
+def _in_force(loaded: "Loaded", *, redacted: bool, defaults: bool, expanded: bool) -> Any:
     if not defaults:
-        return loaded.values(redacted=redacted)
+        return loaded.values(redacted=redacted, expanded=expanded)
     whole = loaded.config.model_dump(mode="json")
     return _lay_over(whole, loaded.values(redacted=redacted)) if redacted else whole
 

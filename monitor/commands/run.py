@@ -51,11 +51,9 @@ def run(
     from store import StoreError, StoreInUse, daemon_lock
 
     _check_system()
-    if once and serve:
-        raise Stop(ExitCode.USAGE, Problem("usage", "--serve goes with a daemon that runs on, --once ends"))
-    if serve:
-        check_web_installed()
+    _check_options(once=once, serve=serve)
     invocation: Invocation = ctx.obj
+    _refresh_tables(invocation)
     project = Project(load_apart_for(invocation, rehearse))
     path = invocation.config_path or find(Path.cwd())
     keep_journal(invocation.redactor, as_json=invocation.as_json)
@@ -78,6 +76,33 @@ def run(
     except MetricsAddressRefused as error:
         raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
     _conclude(invocation, project.config.project, counted, statistics)
+
+
+def _check_options(*, once: bool, serve: bool) -> None:
+    """Check whether options go together, and the web application is installed where it is to run.
+
+    Raises:
+        Stop: they do not, or it is not.
+    """
+    if once and serve:
+        raise Stop(ExitCode.USAGE, Problem("usage", "--serve goes with a daemon that runs on, --once ends"))
+    if serve:
+        check_web_installed()
+
+
+def _refresh_tables(invocation: Invocation) -> None:
+    """Read which tables patterns stand for, before the configuration is loaded."""
+    from contextlib import suppress
+    from pathlib import Path
+
+    from monitor.config import ConfigError, find
+    from monitor.config.load import load_sources
+    from monitor.daemon.web_process import TableRefresh
+
+    with suppress(ConfigError):  # reported when it is loaded
+        path = invocation.config_path or find(Path.cwd())
+        if load_sources(path).texts.expansion is not None:
+            TableRefresh(path)()
 
 
 def _check_system() -> None:

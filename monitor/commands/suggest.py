@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.commands._options import known_tables
 from monitor.terminal.console import activity, progress_by_step
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop, unknown_name
@@ -56,7 +57,7 @@ def suggest(
     from monitor.suggest.write import add_tables, write_suggestions
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
+    project = Project.refreshed(invocation, lambda: known_tables(invocation))
     new = None if source is None else _new_tables(project, source, selector)
     results = _suggest(project, selector) if new is None else _suggest_new(project, new)
     tables, settings = suggestions_as_json(results, show_values=show_values), settings_as_json(results)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.commands._options import reading
-from monitor.terminal.output import Invocation
-from monitor.terminal.problem import ExitCode, Stop
+from monitor.terminal.output import Invocation, count
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +54,48 @@ def list_(
         lambda: TableList(as_of=now, tables=tuple(CataloguedTable.listed(project, *item) for item in shown)),
         lambda console: draw_list(console, project, shown),
     )
+
+
+@app.command()
+def refresh(ctx: typer.Context) -> None:
+    """Read from catalogues which tables the patterns of `tables` stand for. Exits with 3 if a source has no answer.
+
+    `check`, `suggest` and `run` do this, too.
+
+    Example: tablewatch table refresh
+    """
+    from monitor.config import load_for
+    from monitor.suggest.expansion import refresh_for
+
+    invocation: Invocation = ctx.obj
+    refreshed = refresh_for(invocation)
+    if refreshed is None:
+        load_for(invocation)  # reports what is wrong with it
+        hint = "add an entry such as {match: 'sales.*', source: ...} under 'tables'"
+        raise Stop(
+            ExitCode.NOTHING_SELECTED, Problem("config.no_pattern", "no entry of 'tables' is a pattern", hint=hint)
+        )
+    lines = [line for _, _, line in refreshed.lines()]
+    result = {
+        "schema": "tablewatch.known-tables/1",
+        "ok": not refreshed.problems,
+        "file": str(refreshed.file),
+        "tables": refreshed.tables,
+        "joined": refreshed.joined,
+        "gone": refreshed.gone,
+        "back": refreshed.back,
+        "suggested_checks": refreshed.suggested,
+        "problems": [problem.as_json() for problem in refreshed.problems],
+    }
+
+    def draw(console: "Console") -> None:
+        for line in lines:
+            console.print(line, markup=False)
+        console.print(f"{count(refreshed.tables, 'table')} known; {count(refreshed.suggested, 'check')} suggested")
+
+    invocation.emit(result, draw)
+    unreachable = any(problem.code == "source.unreachable" for problem in refreshed.problems)
+    raise Stop(ExitCode.NOT_EVALUATED if unreachable else ExitCode.OK)
 
 
 @app.command()

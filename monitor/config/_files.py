@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from monitor.config._errors import ConfigError, TeamTexts
 from monitor.config._substitute import Substitution
-from monitor.config.yaml_nodes import MAX_BYTES, Node, Place, Unreadable, child, read_yaml
+from monitor.config.yaml_nodes import MAX_BYTES, Node, Place, Unreadable, child, entries, items, read_yaml
 from monitor.terminal.input_bounds import read_bytes
 from monitor.terminal.problem import Problem
 
 if TYPE_CHECKING:
+    from monitor.config.patterns import Expansion
     from monitor.config.team_files import TeamFolder
 
 NAMES = ("tablewatch.yaml", "tablewatch.yml")
@@ -84,6 +85,12 @@ class ConfigFiles:
         """The file of changes that pages apply, where they may."""
         self.changes_text: str | None = None
         """What is taken for that file, in place of what is on the disk."""
+        self.expansion: Expansion | None = None
+        """What the patterns of `tables` stand for, where there are any."""
+        self.checks_tables = True
+        """Whether what is loaded has the tables, so that patterns of them are checked, too."""
+        self.known_text: str | None = None
+        """What is taken for the file with the known tables, in place of what is on the disk."""
         self.team_of: dict[str, TeamFolder] = {}
         """The team of each file, by its name; folders are included."""
         self.of_teams: dict[str, TeamTexts] = {}
@@ -107,7 +114,36 @@ class ConfigFiles:
         whole = [tree for file in paths if (tree := trees.get(file)) is not None]
         if not whole:
             return None
-        return self._with_changes(self._with_teams(self._merge(whole), substitution, team_texts), path)
+        tree = self._expanded(self._with_teams(self._merge(whole), substitution, team_texts), path)
+        return self._with_changes(tree, path)
+
+    def _expanded(self, tree: Node, path: Path) -> Node:
+        """Return a tree with the tables that the patterns in it stand for."""
+        if not any("match" in entries(item) for item in items(child(tree, "tables"))):
+            return tree
+        from monitor.config.patterns import (
+            Expansion,
+            PatternEntry,
+            expand,
+            known_file,
+            read_known,
+        )  # few files have any
+
+        nodes = [item for item in items(child(tree, "tables")) if "match" in entries(item)]
+        patterns = (PatternEntry.of(node, self.team_of.get(node.place.file)) for node in nodes)
+        file = known_file(path)
+        expansion = self.expansion = Expansion(file, [item for item in patterns if item is not None], tree)
+        if self.known_text is not None or file.is_file():
+            try:
+                if self.known_text is None:
+                    self.texts[str(file)] = _text_of(file)
+                expansion.known = read_known(self.texts[str(file)] if self.known_text is None else self.known_text)
+            except Unreadable as error:
+                self.problems.append(replace(error.problem, file=str(file)))
+            except ValueError as error:
+                hint = "remove it, and run 'tablewatch table refresh'"
+                self.problems.append(Problem("config.syntax", str(error), str(file), hint=hint))
+        return expand(tree, expansion, self.problems)
 
     def _with_changes(self, tree: Node, path: Path) -> Node:
         """Return a tree with what pages have changed over it, where that is allowed."""
@@ -128,6 +164,8 @@ class ConfigFiles:
             self.problems.append(replace(error.problem, file=name))
             return tree
         self.problems += [*problems, *refusals(part)]
+        if self.expansion is not None:
+            self.expansion.written = overlaid(self.expansion.written, part)
         return overlaid(tree, part)
 
     def _find_teams(self, trees: Sequence[Node]) -> None:

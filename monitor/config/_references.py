@@ -3,7 +3,7 @@
 These rules work on the tree as it was read, not on the model, so that they find their errors beside all others.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TypeAlias
@@ -126,7 +126,12 @@ Rule: TypeAlias = Callable[[Node, Names], Iterator[Problem]]
 
 
 def _tables(tree: Node, names: Names) -> Iterator[Problem]:
-    for table in items(child(tree, "tables")):
+    yield from references_of(items(child(tree, "tables")), names)
+
+
+def references_of(tables: Iterable[Node], names: Names) -> Iterator[Problem]:
+    """Find names that entries of tables, or patterns of them, refer to and that nothing defines."""
+    for table in tables:
         yield from _check_name(child(table, "source"), names.sources, "source", "sources")
         yield from _check_name(child(table, "domain"), names.domains, "domain", "domains")
         yield from _check_name(child(table, "owner"), names.owners, "owner", "owners")

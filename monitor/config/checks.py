@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,10 +45,11 @@ class CheckBuilder:
 def build_checks(tree: Node) -> CheckBuilder:
     """Build the checks of all tables; those that cannot be built become problems."""
     checks, built, problems = {}, [], []
+    results: dict[int, Check | list[Problem]] = {}  # tables of one pattern share the nodes of its checks
     for index, table in enumerate(items(child(tree, "tables"))):
         built_here: list[BuiltChecks] = []
         for node in items(child(table, "checks")):
-            result = _build(node)
+            result = results[id(node)] = results[id(node)] if id(node) in results else _build(node)
             if isinstance(result, list):
                 problems += result
             else:
@@ -57,6 +58,14 @@ def build_checks(tree: Node) -> CheckBuilder:
         problems += _collisions(built_here)
         built += built_here
     return CheckBuilder(checks, tuple(built), tuple(problems))
+
+
+def problems_of_checks(tables: Iterable[Node]) -> Iterator[Problem]:
+    """Yield what is wrong with the checks of entries, such as patterns, whose checks are built elsewhere."""
+    for table in tables:
+        for node in items(child(table, "checks")):
+            result = _build(node)
+            yield from result if isinstance(result, list) else ()
 
 
 def build_check(node: Node) -> Check:

@@ -17,15 +17,24 @@ from checks.parameters.numbers import as_json
 from monitor.config._errors import ConfigError, TeamTexts
 from monitor.config._files import ConfigFiles, files_of, find, yaml_files
 from monitor.config._references import (
+    Names,
     checks_of_nothing,
     early_references,
     foreign_sources,
     outside_references,
+    references_of,
     repeated_tables,
     unknown_references,
 )
 from monitor.config._substitute import UNFILLED, Substitution, environment_of, hide_secrets, secret_keys
-from monitor.config.checks import CheckBuilder, Hierarchies, build_checks, build_hierarchies, with_hierarchies
+from monitor.config.checks import (
+    CheckBuilder,
+    Hierarchies,
+    build_checks,
+    build_hierarchies,
+    problems_of_checks,
+    with_hierarchies,
+)
 from monitor.config.messages import limited_suggestions, problem_at, word_errors
 from monitor.config.model import Config, Table
 from monitor.config.yaml_nodes import Node, Place, child, entries, find_node, items, plain_data, text
@@ -132,16 +141,20 @@ class Loaded:
         return self.texts.team_of.get(self.place("tables", at).file)
 
     def is_left_out(self, table: str) -> bool:
-        """Check whether a table that is missing may be in files of a team that cannot be read."""
+        """Check whether a table that is missing may be in files of a team that cannot be read, or not be known yet."""
         teams = [team for team in self.texts.teams if team.name in self.apart]
-        if not any(team.may_define(table) for team in teams):
+        expansion = self.texts.expansion
+        may_come = expansion is not None and expansion.may_take(table)
+        if not may_come and not any(team.may_define(table) for team in teams):
             return False
         return all(other.name != table for other in self.config.tables)
 
     def files_now(self) -> Sequence[Path]:
         """Return the files that it would be read from now, some of which may be new; a folder that cannot be read."""
-        changes = [file for file in (self.texts.changes,) if file is not None and file.is_file()]
-        return [*files_of(self.path, self.texts.teams), *self._files_of_teams(), *changes]
+        expansion = self.texts.expansion
+        own = (self.texts.changes, None if expansion is None else expansion.file)
+        written = [file for file in own if file is not None and file.is_file()]
+        return [*files_of(self.path, self.texts.teams), *self._files_of_teams(), *written]
 
     def _files_of_teams(self) -> Iterator[Path]:
         for team in self.texts.teams:
@@ -172,12 +185,15 @@ class Loaded:
         content = _fingerprint(values).encode()
         return hashlib.scrypt(content, salt=b"tablewatch configuration", n=1 << 14, r=8, p=1, dklen=8).hex()
 
-    def values(self, *, redacted: bool = True, relative: bool = False) -> Any:
+    def values(self, *, redacted: bool = True, relative: bool = False, expanded: bool = True) -> Any:
         """Return the configuration as it was read, merged and filled in, as plain data.
 
-        Masked if `redacted`. Where it is `relative`, `${here}` stays, so that it says the same in any folder.
+        Masked if `redacted`. Where it is `relative`, `${here}` stays, so that it says the same in any folder. Where it
+        is not `expanded`, patterns of tables stay.
         """
-        return as_json(_values(self.tree, self.redactor if redacted else None, relative=relative))
+        expansion = None if expanded else self.texts.expansion
+        tree = self.tree if expansion is None else expansion.written
+        return as_json(_values(tree, self.redactor if redacted else None, relative=relative))
 
 
 def load(
@@ -204,17 +220,30 @@ def load(
         return _load(path, environment, team_texts or {}, files, lazily=lazily)
 
 
-def load_for(invocation: Invocation, *, lazily: bool = False) -> Loaded:
+def load_sources(path: Path) -> Loaded:
+    """Load the sources and the store of a configuration, without tables and all that may name one.
+
+    Raises:
+        ConfigError: as `load`; of what is left out only errors of YAML count.
+    """
+    with limited_suggestions():
+        return _load(path, None, {}, ConfigFiles(), lazily=False, sections=_OF_SOURCES)
+
+
+def load_for(invocation: Invocation, *, lazily: bool = False, known: str | None = None) -> Loaded:
     """Load the configuration named by `--config`, else the one in the working folder; the command learns its secrets.
 
     `lazily`: the checks of tables, and sections that few commands need, are typed when one of them is first used, all
     together, and their errors raise `Stop` then. Where another section is wrong, all errors are raised at once.
+    `known`: what to take for the file with the known tables.
 
     Raises:
         Stop: there is none, or it has errors.
     """
     try:
-        loaded = load(invocation.config_path or find(Path.cwd()), lazily=lazily)
+        files = ConfigFiles()
+        files.known_text = known
+        loaded = load(invocation.config_path or find(Path.cwd()), files=files, lazily=lazily)
     except ConfigError as error:
         invocation.redactor = error.redactor
         raise Stop(ExitCode.USAGE, *error.problems) from None
@@ -229,6 +258,7 @@ def _load(
     files: ConfigFiles,
     *,
     lazily: bool,
+    sections: frozenset[str] | None = None,
 ) -> Loaded:
     path = Path(path)
     variables, beside = environment_of(path, os.environ if environment is None else environment)
@@ -239,6 +269,10 @@ def _load(
     if tree is None:
         problems = [*files.problems, *substitution.problems]
         raise _error(problems, files, Redactor(substitution.secrets, keys=secret_keys()))
+    if sections is not None:
+        left = {name: node for name, node in entries(tree).items() if name in sections}
+        tree = replace(tree, value={**left, "tables": replace(tree, value=[], keys={})})
+        files.checks_tables = False
     return _loaded(tree, path, files, substitution, lazily=lazily)
 
 
@@ -322,6 +356,9 @@ def _check_later(check: Callable[[], Checked]) -> Checked:
 def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitution, redactor: Redactor) -> Checked:
     problems = [*files.problems, *substitution.problems]
     builder, hierarchies = build_checks(tree), build_hierarchies(tree)
+    if files.expansion is not None and files.checks_tables:
+        nodes = [pattern.node for pattern in files.expansion.patterns]
+        problems += [*references_of(nodes, Names.of(tree)), *problems_of_checks(nodes)]
     config, errors = _validate(tree, builder, hierarchies)
     problems += [*builder.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
     problems += [*foreign_sources(tree, builder.built), *checks_of_nothing(tree, builder.built)]
@@ -338,6 +375,7 @@ def _checked(tree: Node, path: Path, files: ConfigFiles, substitution: Substitut
     notes = [
         *map(_when_opened, substitution.unset.values()),
         *outside_references(tree, builder.built),
+        *(() if files.expansion is None else files.expansion.notes()),
         *_unpriced_tiers(config),
         *_unreachable_owners(config),
         *notes,
@@ -421,6 +459,8 @@ def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -
     return None
 
 
+_OF_SOURCES: Final = frozenset({"version", "project", "timezone", "storage", "sources"})
+"""The top-level keys that are needed to open sources."""
 _OF_THE_STORE: Final = frozenset({"project", "timezone", "storage"})
 """The top-level keys that are needed to open the store and to show times."""
 

@@ -249,14 +249,19 @@ class Cost(Rates):
         return self
 
 
-class Table(LateSection):
-    """A monitored table: owner, tier, schedule and checks."""
+class NamedTable(LateSection):
+    """How a table is named."""
 
     name: Annotated[str, MinLen(1), Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")] = Field(
         description="A dotted name is schema.table; it has no control characters, which `table` may have."
     )
     source: str = Field(description="One of `sources`.")
     table: str | None = Field(None, description="Its name within the source, where that differs.")
+
+
+class SharedSettings(LateSection):
+    """What may hold for a table, or for all tables of a pattern."""
+
     domain: str | None = Field(None, description="One of `domains`.")
     owner: str | None = Field(None, description="One of `owners`; by default the domain's.")
     tier: str | None = Field(None, description="Tier of the table; its cost is in `cost.tiers`.")
@@ -269,6 +274,11 @@ class Table(LateSection):
     loaded_at: str | None = Field(
         None, description="Column with the load time of a row; makes the occurrence time of incidents more precise."
     )
+
+
+class Table(SharedSettings, NamedTable):
+    """A monitored table: owner, tier, schedule and checks."""
+
     incremental: Incremental | None = Field(
         None, description="Read only new rows for the checks that add up over rows; by default all rows are read."
     )

@@ -1,7 +1,7 @@
 """Make what a loaded configuration describes: sources, a store, a ledger, a policy, prices."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -62,13 +62,34 @@ class Project:
         """What is wrong with sections that were not checked when the configuration was loaded, once it is known."""
 
     @classmethod
-    def of(cls, invocation: Invocation, *, lazily: bool = False) -> "Project":
-        """Load the configuration that a command was called with; `lazily` as `load_for` does.
+    def of(cls, invocation: Invocation, *, lazily: bool = False, known: str | None = None) -> "Project":
+        """Load the configuration that a command was called with; `lazily` and `known` as `load_for` does.
 
         Raises:
             Stop: it cannot be loaded.
         """
-        return cls(load_for(invocation, lazily=lazily))
+        return cls(load_for(invocation, lazily=lazily, known=known))
+
+    @classmethod
+    def refreshed(cls, invocation: Invocation, refresh: Callable[[], str | None]) -> "Project":
+        """Load the configuration with the tables that its patterns stand for now.
+
+        `refresh` reads the catalogues, and returns what is known after that, None without patterns.
+
+        Raises:
+            Stop: it cannot be loaded.
+        """
+        failure = None
+        try:
+            project = cls.of(invocation)
+            if project.loaded.texts.expansion is None:
+                return project
+        except Stop as stop:  # a name in it may be that of a table which is not known yet
+            failure = stop
+        known = refresh()
+        if known is None and failure is not None:
+            raise failure
+        return cls.of(invocation, known=known)
 
     def is_whole(self) -> bool:
         """Check whether all sections are right; if not, `faults` are the errors."""

@@ -8,7 +8,8 @@ from pydantic import BaseModel, create_model
 from pydantic.json_schema import models_json_schema
 
 from checks import load_catalog
-from monitor.config.model import Config
+from monitor.config.model import Config, Table
+from monitor.config.patterns import TablePattern
 from monitor.config.scalars import Deferred, SchemaOfText
 from monitor.terminal.redaction import json_text
 
@@ -37,11 +38,17 @@ def json_schema() -> dict[str, Any]:
     hierarchies = {word: references[model, "validation"]["$ref"] for word, model in SPECS.items()}
     for reference in (*checks.values(), *hierarchies.values()):
         _require_type(definitions[_name(reference)])
-    definitions["Table"]["properties"]["checks"]["items"] = _one_of(checks)
+    for name in ("Table", "TablePattern"):
+        definitions[name]["properties"]["checks"]["items"] = _one_of(checks)
     definitions["Release"]["properties"]["hierarchies"]["additionalProperties"] = _one_of(hierarchies)
     _lay_flat(definitions)
     definitions["Substitution"] = _SUBSTITUTION
     root = definitions.pop(_name(of[""]))
+    root["properties"]["tables"]["items"] = {
+        "if": {"required": ["match"]},
+        "then": {"$ref": "#/$defs/TablePattern"},
+        "else": {"$ref": "#/$defs/Table"},
+    }
     whole = {"$schema": DIALECT, **root, "title": "Tablewatch configuration", "$defs": definitions}
     allowed: dict[str, Any] = _allow_substitution(whole)
     allowed["$defs"] = {name: allowed["$defs"][name] for name in sorted(allowed["$defs"])}
@@ -50,7 +57,7 @@ def json_schema() -> dict[str, Any]:
 
 def _whole_config() -> type[BaseModel]:
     """Return the configuration with its deferred sections in their places."""
-    sections: dict[str, Any] = {}
+    sections: dict[str, Any] = {"tables": (tuple[Table | TablePattern, ...], Config.model_fields["tables"])}
     for name, field in Config.model_fields.items():
         key, value, *_ = (*get_args(field.annotation), None, None)
         for metadata in getattr(value, "__metadata__", ()):

@@ -1,9 +1,10 @@
 """Reload a changed configuration as a whole, or keep the old one and report why."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from checks import Message
 from monitor.alerts.operational import Operation, OperationalEvent
 from monitor.clock import Clock
 from monitor.config import ConfigError, Loaded
@@ -22,6 +23,8 @@ from store import Store, StoreBusy, StoreUnavailable
 
 _Mark: TypeAlias = tuple[tuple[str, int, int, int], ...]
 
+_SHOWN: Final = 20
+"""Tables that are named in one message."""
 _FIXED: Final = "'{name}' cannot change while the daemon runs; restart it to use the new one"
 
 
@@ -161,7 +164,7 @@ class Reloader:
             LOG.warning("%s", error)
 
     def _adopt(self, loaded: Loaded) -> None:
-        project = Project(loaded, self.project.clock)
+        project, before = Project(loaded, self.project.clock), self.project
         self._work.adopt(project)
         self._watch.loaded, self.project = loaded, project
         self._to_retire = True
@@ -170,6 +173,9 @@ class Reloader:
         LOG.info("configuration reloaded; monitoring %s", self._size())
         for line in unwatched(project):
             LOG.warning("%s", line)
+        for event in changed_tables(before.loaded, loaded, project.clock):
+            LOG.info("%s: %s", event.operation.value, event.facts[0][1])
+            self._observer.on_event(event)
 
     def _retire(self) -> None:
         if not self._to_retire:
@@ -225,6 +231,22 @@ def rehearse(loaded: Loaded, clock: Clock | None = None) -> None:
     rehearse_claims(project)
     unwatched(project)
     loaded.values()
+
+
+def changed_tables(before: Loaded, after: Loaded, clock: Clock) -> Iterator[OperationalEvent]:
+    """Yield the tables that joined by the patterns of a configuration, and those that vanished from their sources."""
+    old, new = before.texts.expansion, after.texts.expansion
+    if old is None or new is None:
+        return
+    known = {table.name for table in before.config.tables}
+    for operation, names in (
+        (Operation.PATTERN_JOINED, [name for name in new.tables if name not in known]),
+        (Operation.PATTERN_GONE, [name for name in new.gone if name not in old.gone]),
+    ):
+        if names:
+            some = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+            facts = [(Message("Tables"), Message("{text}", {"text": some}))]
+            yield OperationalEvent(operation, names[0], since=clock.now(), facts=facts)
 
 
 def check_ids(project: Project) -> Sequence[str]:

@@ -27,7 +27,7 @@ from monitor.daemon.metrics import serve
 from monitor.daemon.notifier import Notifier
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import DaemonPresence, notify_systemd, ping
-from monitor.daemon.web_process import WebProcess
+from monitor.daemon.web_process import TableRefresh, WebProcess
 from monitor.daemon.work_loop import DaemonIdentity, WorkLoop
 from monitor.scan.recorder import prune
 from monitor.workers import ENGINES, Pool
@@ -47,6 +47,8 @@ _PLACE_EVERY_S: Final = 4.0
 """Seconds between looks whether the store is still in its place: it is detected within ten seconds."""
 _SENDING_S: Final = 3.0
 """The part of it that is reserved for messages that are being sent."""
+_TABLES_S: Final = 300
+"""Seconds between looks at which tables the patterns of the configuration stand for."""
 _STUCK_S: Final = 60.0
 """A loop that made no step for so long is unhealthy: it waits for the store 20 s at most."""
 _MUTE_S: Final = 120.0
@@ -121,6 +123,7 @@ class DaemonProcess:
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock, preload=_preload(project))
         me = DaemonIdentity(self._presence.id, store.is_file, clock.now() if once else None)
         self._once = once
+        self._refresh = TableRefresh(path)
         self._work = self._patiently(
             project, lambda: WorkLoop(store, self._pool, project, me=me, listener=self._observer)
         )
@@ -200,6 +203,7 @@ class DaemonProcess:
             raise
         finally:
             background.stop()
+            self._refresh.stop()
             if stop_serving is not None:
                 stop_serving()
         LOG.info("stopped")
@@ -278,12 +282,17 @@ class DaemonProcess:
             "ping": PeriodicJob(60, self._ping),
             "log": PeriodicJob(5, self._store.shorten_log),
             "prune": PeriodicJob(3600, self._prune),
+            "tables": PeriodicJob(_TABLES_S, self._refresh_tables),
         }
 
     def _check_config_files(self) -> None:
         if self._watch.has_changed():
             self._reload_asked.set()
             self._pool.wake()
+
+    def _refresh_tables(self) -> None:
+        if self.project.loaded.texts.expansion is not None:
+            self._refresh()
 
     def _report_alive(self) -> None:
         """Report that the loop is alive: to systemd, to the metrics, and every ten seconds to the store.

@@ -1,4 +1,7 @@
-"""Run the web application beside a daemon, in a process that is restarted when it ends, and ends with the daemon."""
+"""Run what needs a process of its own beside a daemon: the web application, and looks at the catalogues of sources.
+
+The web application is restarted when it ends. Both end with the daemon.
+"""
 
 import os
 import subprocess
@@ -65,13 +68,40 @@ class WebProcess:
 
     def _run(self) -> int | None:
         """Run the command to its end and return its exit code; None if it was ended on request."""
-        process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own interpreter and our own words
+        process = _start(self._command)
         while process.poll() is None:
             if self._told.wait(_LOOK_S):
                 self._told.clear()
                 _end(process)
                 return None
         return process.returncode
+
+
+class TableRefresh:
+    """Reads which tables patterns stand for, by a command: the daemon itself loads no engine."""
+
+    def __init__(self, config: Path) -> None:
+        """Prepare the command for a configuration."""
+        self._command = (sys.executable, "-m", "tablewatch", "-c", str(config), "table", "refresh")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._reported = ""
+
+    def __call__(self) -> None:
+        """Run it to its end, and log what is wrong, once. New tables are in the file that it writes."""
+        self._process = _start(self._command, out=subprocess.DEVNULL, errors=subprocess.PIPE)
+        notes = self._process.communicate()[1].decode(errors="replace").strip()
+        if notes and notes != self._reported:
+            LOG.warning("%s", " ".join(notes.split()))
+        self._reported = notes
+
+    def stop(self) -> None:
+        """End it, if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            _end(self._process)
+
+
+def _start(command: Sequence[str], *, out: int | None = None, errors: int | None = None) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)  # noqa: S603 - our own words
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

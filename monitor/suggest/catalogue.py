@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -76,7 +76,7 @@ _REFERENCES: Final[Mapping[str, str]] = {
 _READABLE: Final[Mapping[str, str]] = {
     "postgres": (
         "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text "
-        "ELSE n.nspname || '.' || c.relname END AS tab, a.attname AS col "
+        "ELSE n.nspname || '.' || c.relname END AS tab, n.nspname AS place, a.attname AS col "
         "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
         "LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
         "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
@@ -85,6 +85,22 @@ _READABLE: Final[Mapping[str, str]] = {
     ),
 }
 """The columns that the account may read, where the catalogue shows what it may not; NULL for a table without one."""
+_COLUMNS: Final[Mapping[str, str]] = {
+    **_READABLE,
+    "sqlite": (
+        "SELECT t.name AS tab, 'main' AS place, c.name AS col FROM pragma_table_list() AS t, "
+        "pragma_table_xinfo(t.name) AS c WHERE t.schema = 'main' AND c.hidden <> 1"
+    ),
+    "duckdb": (
+        "SELECT if(schema_name = current_schema(), '', schema_name || '.') || table_name AS tab, schema_name AS place, "
+        "column_name AS col FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal"
+    ),
+    "mysql": (
+        "SELECT IF(table_schema = DATABASE(), table_name, CONCAT(table_schema, '.', table_name)) AS tab, "
+        "table_schema AS place, column_name AS col FROM information_schema.columns"
+    ),
+}
+"""The columns of all tables that may be read, and the schema of each, by one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +151,52 @@ def read_catalogue(spec: SourceSpec, *, only: Collection[str] | None = None) -> 
                 for name in refused
             ),
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueTable:
+    """A table of a catalogue: its schema, and its columns; None where one look at the catalogue does not say them.
+
+    `may_read`: whether the account may.
+    """
+
+    schema: str | None = None
+    columns: tuple[str, ...] | None = None
+    may_read: bool = True
+
+
+def list_tables(spec: SourceSpec, wants: Callable[[str, str | None], bool]) -> Mapping[str, CatalogueTable]:
+    """Return the tables of a source in the order of their names.
+
+    A database is asked for the names, and once for all columns. Of tables without a catalogue, such as files, the
+    columns of those are read that `wants` chooses by name and schema.
+
+    Raises:
+        SourceError: it cannot be reached or read.
+    """
+    with open_source(spec) as source:
+        names, rows = source.tables(), _constraints(source, _COLUMNS)
+        columns: dict[str, list[str]] = {}
+        schemas: dict[str, str] = {}
+        for row in rows:
+            schemas[row["tab"]] = row["place"]
+            columns.setdefault(row["tab"], []).extend([] if row["col"] is None else [row["col"]])
+        refuses = bool(rows) and source.dialect in _READABLE
+        return {
+            name: CatalogueTable(schemas.get(name), tuple(columns[name]))
+            if name in columns
+            else CatalogueTable(None, _read_columns(source, spec, name, wants), may_read=not refuses)
+            for name in names
+        }
+
+
+def _read_columns(
+    source: Source, spec: SourceSpec, name: str, wants: Callable[[str, str | None], bool]
+) -> tuple[str, ...] | None:
+    if spec.url is not None or not wants(name, None):
+        return None
+    columns = run_guarded(lambda: source.table(name).columns, passes_on=(KeyboardInterrupt,))
+    return None if isinstance(columns, Outcome) else tuple(columns)
 
 
 def _is_there(source: Source, name: str) -> bool:

@@ -153,7 +153,7 @@ def _joined(part: Any) -> dict[str, Any]:
         elif key == "checks":
             whole["tables"][0][key] = value
         elif key == "tables":
-            names = [table["name"] for table in value]
+            names = [table.get("name") for table in value]
             whole[key] = [*value, *(table for table in whole[key] if table["name"] not in names)]
         else:
             whole[key] = value

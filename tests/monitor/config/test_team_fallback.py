@@ -366,7 +366,7 @@ def test_every_rule_on_names_of_tables_and_channels_has_its_place_where_they_may
                 if isinstance(node, ast.Attribute) and ast.unparse(node) in {"names.tables", "names.channels"}:
                     uses[function.name] += 1
     assert uses == {
-        "_tables": 1,
+        "references_of": 1,
         "_channels": 1,
         "_alerts": 6,
         "_cost": 1,

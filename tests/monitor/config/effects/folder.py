@@ -79,6 +79,8 @@ def folder_of(config: Mapping[str, Any]) -> Iterator[Path]:
             Path(file).parent.mkdir(exist_ok=True)
             Path(file).write_text(text, encoding="utf-8")
         Path("tablewatch.yaml").write_text(json.dumps(config), encoding="utf-8")
+        if any("match" in table for table in config["tables"]):
+            _run(("table", "refresh"), NOW)
         yield Path(name)
 
 

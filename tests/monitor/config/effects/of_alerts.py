@@ -227,6 +227,10 @@ def _of_the_daemon() -> Iterator[Effect]:
     daily = nested(BASE, "tables", 0, schedule="cron: 0 6 * * *")
     yield Effect("Table.schedule", BASE, ("every 1h", "every 30m"), slots, ("tables", 0, "schedule"))
     yield Effect("Table.schedule_timezone", daily, (ABSENT, "Asia/Tokyo"), slots, ("tables", 0, "schedule_timezone"))
+    matching = {"match" if key == "name" else key: value for key, value in daily["tables"][0].items()}
+    matched: Mapping[str, Any] = {**daily, "tables": [matching]}
+    place = ("tables", 0, "schedule_timezone")
+    yield Effect("TablePattern.schedule_timezone", matched, (ABSENT, "Asia/Tokyo"), slots, place)
     yield Effect("Daemon.catch_up", hourly, ("latest", "all"), slots, ("daemon", "catch_up"))
     yield Effect("Daemon.jitter", hourly, ("0s", "5m"), slots, ("daemon", "jitter"))
     for kind, days in zip(PERIODS, ("* * mon", "1 * *", "1 1,4,7,10 *"), strict=True):

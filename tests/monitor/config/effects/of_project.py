@@ -255,6 +255,27 @@ def _tables() -> Iterator[Effect]:
         yield Effect(f"Table.{key}", base, (first, second), observe, ("tables", number, key))
 
 
+def _patterns() -> Iterator[Effect]:
+    """Yield the keys of an entry that stands for two tables."""
+    entry = {"match": "*r*", "source": "lake", "checks": [{"type": "not_null", "columns": ["id"]}]}
+    base: Mapping[str, Any] = {**nested(BASE, "sources", other={"files": "none/*.csv"}), "tables": [entry]}
+    for key, first, second, observe in (
+        ("match", "*r*", "refunds", CHECKED),
+        ("exclude", [], ["orders"], CHECKED),
+        ("source", "lake", "other", CHECKED),
+        ("suggest", ABSENT, "sure", CHECKED),
+        ("domain", "sales", "other", SHEET),
+        ("owner", ABSENT, "desk", SHEET),
+        ("tier", "gold", "silver", SHEET),
+        ("description", ABSENT, "One row an order.", SHEET),
+        ("schedule", ABSENT, "every 1h", SHEET),
+        ("upstream", [], ["refunds"], SHEET),
+        ("consumers", [], ["the board"], SHEET),
+        ("loaded_at", ABSENT, "at", command(("config", "show", "--expanded"))),
+    ):
+        yield Effect(f"TablePattern.{key}", base, (first, second), observe, ("tables", 0, key))
+
+
 def _file_times() -> Iterator[Effect]:
     """Yield the keys of files that are one for each period, by the age of the last of them."""
     times = {"name": "orders-%Y-%m-%d", "after": "26h"}
@@ -387,6 +408,7 @@ def entries() -> Iterator[Effect]:
     yield from _of_lakes()
     yield from _cost()
     yield from _tables()
+    yield from _patterns()
     yield from _contracts()
     yield from _rules()
     yield from _teams()

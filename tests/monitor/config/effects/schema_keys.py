@@ -53,5 +53,5 @@ def _holds_sections(value: Any, definitions: Mapping[str, Any]) -> bool:
     name = str(value.get("$ref", "")).removeprefix("#/$defs/")
     if _properties(definitions.get(name, {})):
         return True
-    inner = [form for word in ("items", "additionalProperties", "anyOf", "oneOf") if (form := value.get(word))]
+    inner = [form for word in ("items", "else", "additionalProperties", "anyOf", "oneOf") if (form := value.get(word))]
     return _holds_sections([*inner, *value.get("patternProperties", {}).values()], definitions)
