@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,7 +16,9 @@ from checks import Json
 from checks.parameters.columns import ColumnName
 from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment, UtilityReport
 from remedies._errors import Refused
+from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers.domain import SteppedColumn
+from remedies.differential_privacy.sensitivity import Adjacency
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,23 +155,37 @@ class Randomise(RemedyParameters):
             Refused: it has other columns or rows, or values outside a domain.
         """
         from remedies.differential_privacy.mechanism import INDEX, ORDER
-        from remedies.generalisation import text_of, texts_of
 
-        if len(after) != mechanism.rows:
-            raise Refused(f"the output has {len(after)} rows; {mechanism.rows} were randomised")
-        for name, values in mechanism.domains.items():
-            if name not in after.columns:
-                raise Refused(f"the output has no column '{name}'")
-            outside = set(texts_of(after[name])) - set(map(text_of, values))
-            if outside:
-                raise Refused(f"column '{name}' of the output has values outside its declared domain")
-        entries = {*mechanism.domains, *mechanism.unchanged} - {INDEX, ORDER}
-        unknown = sorted(set(map(str, after.columns)) - entries)
-        if unknown:
-            raise Refused(f"the output has a column '{unknown[0]}' that the mechanism does not know")
+        entries = {*mechanism.unchanged} - {INDEX, ORDER}
+        check_domains(mechanism.domains, after, rows=mechanism.rows, unchanged=entries)
         request = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
         limits: dict[str, Json] = {name: _json(item) for name, item in request.items() if item is not None}
-        return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
+        return Guarantee(
+            "differential_privacy", self.columns, limits, mechanism.as_json(), question_of(mechanism.domains)
+        )
+
+    @property
+    def loss(self) -> Decimal | None:
+        """Return what the table costs a person; None where it follows from the table."""
+        return self.epsilon
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Return which tables are neighbours: the number of rows is public."""
+        return Adjacency.SUBSTITUTE
+
+    def parts(self) -> Mapping[str, Json]:
+        """Return what of the charge is recorded apart: nothing."""
+        return {}
+
+    def cost(self, accounting: Accounting) -> int | None:
+        """Return the charge in the nano units of a budget; None where epsilon follows from the table."""
+        from remedies.differential_privacy import nano, rho_of_pure
+
+        if self.epsilon is None:
+            return None
+        price = nano(self.epsilon)
+        return price if accounting is Accounting.PURE else rho_of_pure(price)
 
     def _bill(self, before: pd.DataFrame, randomised: Randomised, seconds: float) -> UtilityReport:
         from remedies.differential_privacy import pk_of
@@ -204,8 +220,8 @@ class Randomise(RemedyParameters):
         )
 
 
-def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
-    """Check that a randomised table costs a person no more than a release allows.
+def keep_to_epsilon(epsilon: Decimal | None, limit: Loss, *, unchanged: Collection[str] = ()) -> None:
+    """Check that a randomised or synthetic table costs a person no more than a release allows.
 
     Raises:
         Refused: it costs more, or a column leaves unchanged, so that no epsilon holds of it.
@@ -214,13 +230,12 @@ def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
     from remedies.differential_privacy.epsilon import decimal_of
 
     allowed = decimal_of(nano(limit, name="the limit on epsilon"))
-    if mechanism.epsilon is None:
-        current_name = ", ".join(mechanism.unchanged)
+    if epsilon is None:
         raise Refused(
-            f"the release has a limit on epsilon, and no epsilon is guaranteed: not randomised: {current_name}"
+            f"the release has a limit on epsilon, and no epsilon is guaranteed: not randomised: {', '.join(unchanged)}"
         )
-    if mechanism.epsilon > allowed:
-        raise Refused(f"the table costs epsilon {mechanism.epsilon:f}; the release allows {allowed:f}")
+    if epsilon > allowed:
+        raise Refused(f"the table costs epsilon {epsilon:f}; the release allows {allowed:f}")
 
 
 def keep_to_pk(epsilon: Decimal | None, rows: int, k: int | None) -> None:
@@ -247,18 +262,54 @@ def _json(text: Decimal | float | Mapping[str, float]) -> Json:
     return f"{text:f}" if isinstance(text, Decimal) else text if isinstance(text, float) else {**text}
 
 
-def _question(mechanism: Mechanism) -> str:
+def check_domains(
+    domains: Mapping[str, tuple[object, ...]],
+    after: pd.DataFrame,
+    *,
+    rows: object,
+    unchanged: Collection[str] = (),
+    missing: Collection[str] = (),
+) -> None:
+    """Check that an output has the rows, columns and values that its mechanism could make.
+
+    Args:
+        domains: by column, all its values.
+        after: the output.
+        rows: how many it has.
+        unchanged: its other columns.
+        missing: columns that may hold NULL.
+
+    Raises:
+        Refused: it has other columns or rows, or values outside a domain.
+    """
+    from remedies.generalisation import text_of, texts_of
+
+    if len(after) != rows:
+        raise Refused(f"the output has {len(after)} rows; {rows} were drawn")
+    for name, values in domains.items():
+        if name not in after.columns:
+            raise Refused(f"the output has no column '{name}'")
+        outside = set(texts_of(after[name])) - set(map(text_of, values)) - ({None} if name in missing else set())
+        if outside:
+            raise Refused(f"column '{name}' of the output has values outside its declared domain")
+    unknown = sorted(set(map(str, after.columns)) - {*domains, *unchanged})
+    if unknown:
+        raise Refused(f"the output has a column '{unknown[0]}' that the mechanism does not know")
+
+
+def question_of(domains: Mapping[str, tuple[object, ...]], *, missing: bool = False) -> str:
     """Format in SQL what was looked at: how many rows have a value outside its domain. Domains are declared.
 
-    So public.
+    So public. `missing`: NULL is not counted.
     """
     from remedies.generalisation import text_of
 
     parts = []
-    for name, values in mechanism.domains.items():
+    for name, values in domains.items():
         column = '"' + name.replace('"', '""') + '"'
         listed = ", ".join("'" + str(text_of(value)).replace("'", "''") + "'" for value in values)
-        parts.append(f"{column} IS NULL OR CAST({column} AS VARCHAR) NOT IN ({listed})")
+        is_null = "" if missing else f"{column} IS NULL OR "
+        parts.append(f"{is_null}CAST({column} AS VARCHAR) NOT IN ({listed})")
     return " ".join(("SELECT count(*) FROM output WHERE", " OR ".join(parts)))
 
 

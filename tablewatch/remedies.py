@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from remedies.microaggregate import Microaggregate
     from remedies.randomise import Randomise
     from remedies.suppress import Suppress
+    from remedies.synthesise import Synthesise
 
 __all__ = [
     "Code",
@@ -43,12 +44,13 @@ __all__ = [
     "RowOrder",
     "StopRequest",
     "Suppress",
+    "Synthesise",
     "Treatment",
     "UtilityReport",
     "grouped_by",
 ]
 
-_HOMES: Final = ("Code", "Generalise", "Microaggregate", "Randomise", "Suppress")
+_HOMES: Final = ("Code", "Generalise", "Microaggregate", "Randomise", "Suppress", "Synthesise")
 
 
 def __getattr__(name: str) -> Any:

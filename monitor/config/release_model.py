@@ -12,7 +12,7 @@ from checks.parameters.columns import ColumnName
 from monitor.config.scalars import PositiveDuration, Section, ShortName
 from remedies.differential_privacy.epsilon import WrittenLoss
 
-RECIPES: Final = ("answers", "code", "generalise", "microaggregate", "randomise", "suppress")
+RECIPES: Final = ("answers", "code", "generalise", "microaggregate", "randomise", "suppress", "synthesise")
 """What a release can be treated with: the remedies, and noisy answers in the place of records."""
 
 
@@ -44,7 +44,9 @@ class Limits(Section):
         "within the classes of the quasi-identifiers.",
     )
     epsilon: WrittenLoss | None = Field(
-        None, description="Maximum epsilon of a randomised table or of noisy answers; required to publish these."
+        None,
+        description="Maximum epsilon of a randomised or synthetic table or of noisy answers; "
+        "required to publish these.",
     )
 
     @property
@@ -148,8 +150,8 @@ class Release(Section):
             if word not in RECIPES:
                 text = f"{word!r}{did_you_mean(str(word), RECIPES)}" if word is not None else "none"
                 raise ValueError(f"each of 'remedies' names its 'remedy', one of {', '.join(RECIPES)}; seen: {text}")
-            if word == "randomise" and isinstance(item, Mapping) and "domains" in item:
-                raise ValueError("unknown key 'domains' of the remedy 'randomise'; did you mean 'domain'?")
+            if word in {"randomise", "synthesise"} and isinstance(item, Mapping) and "domains" in item:
+                raise ValueError(f"unknown key 'domains' of the remedy '{word}'; did you mean 'domain'?")
         return raw
 
     @model_validator(mode="after")

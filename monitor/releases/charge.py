@@ -12,10 +12,9 @@ from monitor.answers.data_set import DataSet
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.decisions import ReleaseDecisions
 from monitor.releases.digests import SameTable, names_of
-from monitor.releases.plan import TreatmentPlan
+from monitor.releases.plan import RemedyKind, TreatmentPlan
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit, Refused
-from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
 from remedies.differential_privacy.answers import Terms
 from remedies.differential_privacy.ledger import Charge, Refusal
 from store import ReadTransaction
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from remedies.differential_privacy.answers import Statistic
     from remedies.randomise import Randomise
+    from remedies.synthesise import Synthesise
 
 _REST = "(other)"
 
@@ -56,7 +56,7 @@ def check_epsilon(
     """
     from remedies.randomise import keep_to_pk
 
-    case, remedy = decisions.case, cast("Randomise", plan.remedy)
+    case, remedy = decisions.case, _remedy_of(plan)
     with decisions.store.reading() as tx:
         limit = _strictest(case, tx)
     unchanged = [name for name in plan.columns if name not in remedy.columns]
@@ -66,11 +66,11 @@ def check_epsilon(
         raise _not_proved(
             f"the release has a limit on epsilon, and no epsilon is guaranteed: not randomised: {', '.join(unchanged)}"
         )
-    if remedy.epsilon is not None and remedy.epsilon > limit:
-        raise _not_proved(f"'{plan.name}' costs epsilon {remedy.epsilon:f}; the release allows {limit:f}")
+    if remedy.loss is not None and remedy.loss > limit:
+        raise _not_proved(f"'{plan.name}' costs epsilon {remedy.loss:f}; the release allows {limit:f}")
     limits = strict.release.limits
     try:
-        keep_to_pk(remedy.epsilon, rows, limits.least_k)
+        keep_to_pk(remedy.loss, rows, limits.least_k)
     except Refused as error:
         raise _not_proved(str(error)) from None
     _check_budgeted(case, plan)
@@ -86,11 +86,11 @@ def check_spent(case: ReleaseColumns, plan: TreatmentPlan, tx: ReadTransaction) 
     Raises:
         Stop: with this one, they do.
     """
-    remedy, limit = cast("Randomise", plan.remedy), _strictest(case, tx)
+    remedy, limit = _remedy_of(plan), _strictest(case, tx)
     if limit is None or case.release.table in case.project.config.budgets or case.release.re_release == "warn":
         return
     spent = _spent(case, tx)
-    if spent and (remedy.epsilon is None or spent + remedy.epsilon > limit):
+    if spent and (remedy.loss is None or spent + remedy.loss > limit):
         raise _not_proved(
             f"earlier exports of the table cost epsilon {spent:f} already, and the total limit is {limit:f}"
         )
@@ -136,51 +136,62 @@ def _not_proved(message: str) -> Stop:
     return Stop(ExitCode.FAILED, Problem("release.not_proved", message, hint="nothing was exported or charged"))
 
 
-def charge_randomised(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str) -> None:
-    """Charge a randomised table to the table's budget, where one is declared.
+def _remedy_of(plan: TreatmentPlan) -> "Randomise | Synthesise":
+    """Return the remedy of a table that a mechanism makes."""
+    return cast("Randomise | Synthesise", plan.remedy)
+
+
+def charge_private_table(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str) -> str | None:
+    """Charge a randomised or synthetic table, once, to the table's budget where one is declared.
+
+    Returns the request id of the charge; None without a budget.
 
     Raises:
         Stop: the budget does not cover it, or what it costs cannot be said beforehand.
     """
     case = decisions.case
     if case.release.table not in case.project.config.budgets:
-        return
+        return None
     data_set = DataSet.of(case.project, case.release.table)
-    remedy = cast("Randomise", plan.remedy)
-    if remedy.epsilon is None:
+    remedy, terms = _remedy_of(plan), data_set.terms
+    price = remedy.cost(terms.accounting)
+    if price is None:
         message = f"'{plan.name}' has no fixed epsilon, so it cannot be charged; set 'epsilon'"
         raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
-    price = nano(remedy.epsilon)
-    terms = data_set.terms
     _check_unit(case, plan, terms)
+    request: dict[str, Json] = {"release": case.name, "remedy": plan.name, "columns": list(remedy.columns)}
     charge = Charge(
         data_set=data_set.table,
         unit=terms.declared.unit_name,
         request_id=uuid4().hex,
         accounting=terms.accounting,
         adjacency=terms.declared.adjacency,
-        nano=price if terms.accounting is Accounting.PURE else rho_of_pure(price),
-        request={"release": case.name, "remedy": plan.name, "columns": list(remedy.columns)},
+        nano=price,
+        request={**request, **remedy.parts()},
     )
     ledger = case.project.ledger(decisions.store)
     result = ledger.reserve(charge, actor=actor, now=case.project.clock.now())
     if isinstance(result, Refusal):
         raise Stop(ExitCode.FAILED, Problem(f"release.{result.reason.value}", str(result)))
+    return charge.request_id
 
 
 def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None:
-    """Check that a budget and a randomised table protect the same person, under `substitute`.
+    """Check that a budget and a randomised or synthetic table protect the same person, between the same neighbours.
 
     Raises:
         Stop: they do not.
     """
-    remedy, declared = cast("Randomise", plan.remedy), terms.declared
-    if declared.adjacency is not Adjacency.SUBSTITUTE:
+    remedy, declared = _remedy_of(plan), terms.declared
+    if declared.adjacency is not remedy.adjacency:
+        is_random = plan.kind is RemedyKind.RANDOMISED
+        reason = "reveals the number of rows, so its epsilon" if is_random else "has an epsilon that"
         message = (
-            f"'{plan.name}' reveals the number of rows, so its epsilon applies to 'substitute' neighbours, and the "
+            f"'{plan.name}' {reason} applies to '{remedy.adjacency}' neighbours, and the "
             f"budget is declared for ('{declared.adjacency}')"
         )
-        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint="declare the budget as 'substitute'"))
+        hint = f"declare the budget as '{remedy.adjacency}'"
+        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
     if remedy.rows_per_unit < declared.rows_per_unit:
         message = (
             f"a person has up to {declared.rows_per_unit:,} rows by the budget, and '{plan.name}' assumes "
@@ -188,7 +199,8 @@ def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None
         )
         hint = f"rows_per_unit: {declared.rows_per_unit}"
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
-    if declared.unit and declared.unit != (case.release.person_key,):
+    unit = getattr(remedy, "unit", case.release.person_key)
+    if declared.unit and declared.unit != (unit,):
         message = (
             f"the budget limits the rows per {declared.unit_name}; a table is published with all rows, so the "
             "release must name that column as its person key"

@@ -65,6 +65,7 @@ _PRELOAD: Final = (
     "remedies.microaggregate",
     "remedies.randomise",
     "remedies.suppress",
+    "remedies.synthesise",
 )
 """What trying a remedy needs: imported once, in the process that those who try are forked from."""
 MOST_LOST: Final = 80.0
@@ -292,7 +293,7 @@ def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial
         text = "; ".join(problem.message for problem in error.problems) if isinstance(error, Stop) else str(error)
         results = error.reached if isinstance(error, LimitsNotMet) else {}
         return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=text, reached=results)
-    reached = {} if plan.kind is RemedyKind.RANDOMISED else proof.reached
+    reached = {} if plan.has_mechanism else proof.reached
     return _row(
         case,
         plan,

@@ -10,14 +10,14 @@ export on record without a file, never a file without a record.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checks.classes.counts import PersonPairs
 from checks.risk.compared_releases import COMBINATIONS, PUBLISHED, SUPPRESSED, ReleasedRows
 from monitor.releases.certificate import ExportFindings, certificate
-from monitor.releases.charge import charge_randomised, check_epsilon, noisy_answer_table
+from monitor.releases.charge import charge_private_table, check_epsilon, noisy_answer_table
 from monitor.releases.columns import read_columns
 from monitor.releases.composition_risk import NOT_COMPARED, describe_exposure
 from monitor.releases.decisions import ReleaseDecisions
@@ -126,10 +126,10 @@ class _Records:
         self._passed = passed
         case, plan = passed.decisions.case, passed.plan
         self._strict = passed.registry.strictest()
-        is_random = plan.kind is RemedyKind.RANDOMISED
+        is_random, self._request_id = plan.has_mechanism, None
         if is_random:
             self._strict = check_epsilon(passed.decisions, plan, self._strict, rows=passed.rows)
-            charge_randomised(passed.decisions, plan, actor=actor)
+            self._request_id = charge_private_table(passed.decisions, plan, actor=actor)
         columns = plan.columns if is_random else tuple(dict.fromkeys((*plan.columns, *case.quasi)))
         frame = read_columns(case, columns, blind=is_random)
         self._treated = treated = _treated(passed, frame, progress)
@@ -151,9 +151,7 @@ class _Records:
         """Prove them, and compare them with earlier exports."""
         plan = self._passed.plan
         proof, rows = self._proved(draft)
-        compared = (
-            NOT_COMPARED if plan.kind is RemedyKind.RANDOMISED else self._passed.registry.compared(rows, self._treated)
-        )
+        compared = NOT_COMPARED if plan.has_mechanism else self._passed.registry.compared(rows, self._treated)
         findings = ExportFindings(
             proof,
             suppressed=self._treated.suppressed - self._held_back,
@@ -166,9 +164,11 @@ class _Records:
 
     def _proved(self, draft: Path) -> tuple[Verification, ReleasedRows | None]:
         case, plan = self._passed.decisions.case, self._passed.plan
-        is_random = plan.kind is RemedyKind.RANDOMISED
+        is_random = plan.has_mechanism
         try:
             proof = verify_release(self._strict, plan, self._treated, draft, self._written, case.project.clock)
+            if plan.kind is RemedyKind.SYNTHETIC:
+                proof = replace(proof, reached={**proof.reached, "request_id": self._request_id})
             return proof, None if is_random else self._rows()
         except LimitsNotMet as error:
             if self._strict is case or is_random:

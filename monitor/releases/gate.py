@@ -8,7 +8,7 @@ from monitor.releases.charge import check_spent
 from monitor.releases.decisions import ReleaseDecisions, check_one_classification
 from monitor.releases.digests import COLUMN_GONE, TableDigest, declared_digest, state_of
 from monitor.releases.person_registry import PersonRegistry
-from monitor.releases.plan import RemedyKind, TreatmentPlan, check_remedy_name, find_plan, kinds_of
+from monitor.releases.plan import TreatmentPlan, check_remedy_name, find_plan, kinds_of
 from monitor.releases.state import ReleaseDecision, ReleaseStanding
 from monitor.releases.treatment.table_reader import one_connection_to
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -52,7 +52,7 @@ class ExportPermission:
         """
         self.decisions.check_record_in(tx)
         self._check_standing(self.decisions.standing_in(tx))
-        if self.plan.kind is RemedyKind.RANDOMISED:
+        if self.plan.has_mechanism:
             check_spent(self.decisions.case, self.plan, tx)
 
     def _check_standing(self, now: ReleaseStanding) -> None:

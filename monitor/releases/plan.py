@@ -19,10 +19,11 @@ AS_IT_IS: Final = "as-it-is"
 
 
 class RemedyKind(StrEnum):
-    """How what comes out is proved: by grouping it, by the mechanism that it was randomised with, by its noise."""
+    """How what comes out is proved: by grouping it, by the mechanism that made it, by its noise."""
 
     TABLE = "table"
     RANDOMISED = "randomised"
+    SYNTHETIC = "synthetic"
     ANSWERS = "answers"
 
 
@@ -35,6 +36,11 @@ class TreatmentPlan:
     columns: tuple[str, ...]
     remedy: Remedy | None = None
     statistic: Statistic | None = None
+
+    @property
+    def has_mechanism(self) -> bool:
+        """Check whether a recorded mechanism proves it, at a cost in epsilon: a randomised or synthetic table."""
+        return self.kind in {RemedyKind.RANDOMISED, RemedyKind.SYNTHETIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +190,23 @@ def _code(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> Tre
 
 
 def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    from remedies.randomise import Randomise
+
+    settings, domains, others = _domains(case, recipe)
+    remedy = Randomise.model_validate({"others": others, **settings, "domains": domains})
+    columns = _leaving(case, recipe, kinds)
+    return TreatmentPlan(recipe.name, RemedyKind.RANDOMISED, _rest_dropped(recipe, columns, remedy.columns), remedy)
+
+
+def _domains(case: ReleaseColumns, recipe: Recipe) -> tuple[dict[str, Any], Mapping[str, Any], Mapping[str, Any]]:
+    """Return the other settings of a remedy, and by column its domain and what other values are taken for.
+
+    Raises:
+        Misfit: a column has no domain; none is ever taken from the table.
+    """
     from pydantic import TypeAdapter
 
     from remedies.differential_privacy.answers import BoundedColumn, Domain
-    from remedies.randomise import Randomise
 
     settings = dict(recipe.settings)
     budget = case.project.config.budgets.get(case.release.table)
@@ -199,9 +218,32 @@ def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -
         raise Misfit(f"'domain' is missing the values of {', '.join(lacking)}")
     domains = {name: item.values if isinstance(item, CategoryColumn) else item for name, item in read.items()}
     others = {name: other for name, item in read.items() if (other := getattr(item, "other", None)) is not None}
-    remedy = Randomise.model_validate({"others": others, **settings, "domains": domains})
-    columns = _leaving(case, recipe, kinds)
-    return TreatmentPlan(recipe.name, RemedyKind.RANDOMISED, _rest_dropped(recipe, columns, remedy.columns), remedy)
+    return settings, domains, others
+
+
+def _synthesise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    """Plan a synthetic table. Neighbours, unit and accounting are those of the budget where the table has one."""
+    from remedies.differential_privacy import Accounting
+    from remedies.synthesise import Synthesise
+
+    settings, domains, others = _domains(case, recipe)
+    if not domains:
+        raise Misfit(
+            f"'domain' is missing: declare the columns and their values, there or in 'budgets' of {case.release.table}"
+        )
+    given: dict[str, Any] = {"others": others, "unit": case.release.person_key}
+    budget = case.project.config.budgets.get(case.release.table)
+    if budget is not None:
+        given |= {"adjacency": budget.adjacency, "rows_per_unit": budget.rows_per_unit}
+        given |= {"unit": budget.unit[0]} if len(budget.unit) == 1 else {}
+    zcdp = budget is not None and budget.accounting is Accounting.ZCDP
+    if not zcdp and {"rho", "delta"} & set(settings):
+        raise Misfit("'rho' and 'delta' need a budget of the table with 'accounting: zcdp'")
+    if zcdp and settings.setdefault("delta", budget.delta if budget else None) != (budget and budget.delta):
+        raise Misfit("'delta' is that of the budget; leave it out")
+    remedy = Synthesise.model_validate({**given, **settings, "domains": domains})
+    columns = _rest_dropped(Recipe(remedy=recipe.remedy, drop="rest"), _leaving(case, recipe, kinds), remedy.columns)
+    return TreatmentPlan(recipe.name, RemedyKind.SYNTHETIC, columns, remedy)
 
 
 def _answers(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
@@ -225,6 +267,7 @@ _MAKERS: Final[Mapping[str, Callable[[ReleaseColumns, Recipe, Mapping[str, Any]]
     "microaggregate": _microaggregate,
     "randomise": _randomise,
     "suppress": _suppress,
+    "synthesise": _synthesise,
 }
 
 

@@ -111,6 +111,9 @@ def treat(
     """
     from remedies.generalisation.recoded import Recodes
 
+    if plan.kind is RemedyKind.SYNTHETIC and plan.remedy is not None:  # none of its rows is one of the table
+        made = plan.remedy.apply(frame, progress=progress)
+        return TreatedTable(made.frame, made.frame, made.bill)
     before = frame[list(plan.columns)]
     after, bill, left_out = before, None, None
     if plan.remedy is not None:
@@ -136,7 +139,7 @@ def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: TreatedTab
     from monitor.releases.treatment.randomise_table import spelled
 
     frame = treated.frame
-    if plan.kind is RemedyKind.RANDOMISED and draft.suffix == ".csv":
+    if plan.has_mechanism and draft.suffix == ".csv":
         frame = spelled(frame, getattr(plan.remedy, "columns", ()))
     ready = one_of_each(with_pseudonyms(frame, case), case.quasi)
     write_frame(ready, draft, order=RowOrder.RANDOM)
@@ -153,14 +156,14 @@ def verify_release(
         Refused: it is not as it was randomised.
         Misfit: it holds values that cannot be distinguished.
     """
-    exact = getattr(plan.remedy, "columns", ()) if plan.kind is RemedyKind.RANDOMISED else case.quasi
+    exact = getattr(plan.remedy, "columns", ()) if plan.has_mechanism else case.quasi
     written = written.exactly([name for name in exact if name in plan.columns])
     place, texts = written.place(draft), tuple(sorted(written.texts))
     rows, columns = _shape(place)
     if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
         raise LimitsNotMet("the file does not contain the rows and columns that were written")
-    if plan.kind is RemedyKind.RANDOMISED:
-        return _randomised(case, plan, treated, place, draft)
+    if plan.has_mechanism:
+        return _by_mechanism(case, plan, treated, place, draft)
     _check_flat(case, treated.frame)
     verdict = judge(case.name, case.release, place, columns=columns, clock=clock)
     references = {name: _reference(treated, name, draft) for name in _close(case, treated.frame)}
@@ -289,7 +292,7 @@ def _shape(place: TableRef) -> tuple[int, tuple[str, ...]]:
         return int(row["rows"]), tuple(table.columns)
 
 
-def _randomised(
+def _by_mechanism(
     case: ReleaseColumns, plan: TreatmentPlan, treated: TreatedTable, place: TableRef, draft: Path
 ) -> Verification:
     from monitor.releases.treatment.randomise_table import read_again
@@ -307,17 +310,22 @@ def _randomised(
             f"a person has more rows than the maximum of {remedy.rows_per_unit:,} that '{plan.name}' assumes, so its "
             "epsilon does not hold; set 'rows_per_unit'"
         )
-    mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)
-    keep_to_epsilon(mechanism, limit)
-    keep_to_pk(mechanism.epsilon, mechanism.rows, case.release.limits.least_k)
-    after = read_again(place, mechanism, draft)
-    guarantee = remedy.guarantee(mechanism, after)
+    record: Any = treated.bill.guarantee.reached
+    if plan.kind is RemedyKind.SYNTHETIC:
+        epsilon, unchanged, domains = remedy.loss, (), remedy.labels
+    else:
+        record = Mechanism.read(record)
+        epsilon, unchanged, domains = record.epsilon, record.unchanged, record.domains
+    keep_to_epsilon(epsilon, limit, unchanged=unchanged)
+    keep_to_pk(epsilon, len(treated.frame), case.release.limits.least_k)
+    after = read_again(place, domains, draft)
+    guarantee = remedy.guarantee(record, after)
     return Verification(
         rows=len(after),
         columns=tuple(map(str, after.columns)),
         question=guarantee.proof,
         reached=guarantee.reached,
-        epsilon=None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
+        epsilon=None if epsilon is None else f"{epsilon:f}",
     )
 
 

@@ -41,6 +41,11 @@ class ComparisonLine:
         return SHAPES[self.tried.status]
 
     @property
+    def is_synthetic(self) -> bool:
+        """Check whether its rows are drawn from noisy counts."""
+        return self.tried.kind == RemedyKind.SYNTHETIC.value
+
+    @property
     def lost(self) -> float | None:
         """Return the mean share of information that is lost, 0 to 1."""
         value = self.tried.mean_loss
@@ -94,7 +99,7 @@ def comparison_html(
         found=release_comparison,
         lines=lines,
         tables=tables,
-        randomised=[line for line in lines if line.tried.kind == RemedyKind.RANDOMISED.value],
+        randomised=[line for line in lines if line.tried.kind == RemedyKind.RANDOMISED.value or line.is_synthetic],
         answers=[line for line in lines if line.tried.status == ANSWERS],
         plot=plot_of(tables, case.release.limits.least_k),
         best=next((line for line in lines if line.best), None),

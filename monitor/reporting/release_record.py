@@ -29,6 +29,7 @@ CLASSES: Final[Mapping[ColumnClass, Message]] = {
 KINDS: Final[Mapping[RemedyKind, Message]] = {
     RemedyKind.TABLE: Message("table, verified by grouping the file"),
     RemedyKind.RANDOMISED: Message("randomised table, evaluated by its mechanism"),
+    RemedyKind.SYNTHETIC: Message("synthetic table, evaluated by its mechanism"),
     RemedyKind.ANSWERS: Message("noisy statistics instead of records, evaluated by their noise"),
 }
 _DIVERSITY: Final = Message("distinct sensitive values per equivalence class (l)")
@@ -165,6 +166,12 @@ class Certificate:
             self.body["reached"].get("noise", ()) if self.kind is RemedyKind.ANSWERS else ()
         )
         return results
+
+    @property
+    def measured(self) -> Sequence[Mapping[str, Any]]:
+        """Return the tables of counts that a synthetic table was drawn from, with their expected errors."""
+        results: Sequence[Mapping[str, Any]] = self.body["reached"].get("tables", ())
+        return results if self.kind is RemedyKind.SYNTHETIC else ()
 
     @property
     def approved_at(self) -> datetime | None:
@@ -337,8 +344,8 @@ def limitations(certificates: Sequence[Certificate]) -> Iterator[Message]:
         yield Message("A dash marks a limit that is not configured, or a value that was therefore not measured.")
     if kinds - {RemedyKind.TABLE}:
         yield Message(
-            "A randomised table has no k: epsilon bounds the influence of a row whatever an attacker already knows. "
-            "The epsilons of several exports add up and are charged to the table's budget if it has one."
+            "A randomised or synthetic table has no k: epsilon bounds the influence of a row whatever an attacker "
+            "already knows. The epsilons of several exports add up and are charged to the table's budget if it has one."
         )
     if any(certificate.body["pseudonyms"] for certificate in certificates):
         yield Message(

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checks import Json, did_you_mean
+from remedies._contract import check_columns
 from remedies._errors import Misfit
 from remedies.differential_privacy._samplers import (
     exponential_mechanism,
@@ -65,6 +66,7 @@ _COVERED: Final = 1.5
 """A cell within so many standard deviations of the independent product takes its value."""
 _HALF: Final = Fraction(1, 2)
 _SMOOTH: Final = 64
+_MOST_NOISE: Final = 1_000_000
 _ROUNDS: Final = 100
 _CLOSE: Final = 1e-6
 
@@ -276,6 +278,48 @@ def price_of(*, epsilon: Loss | None, rho: Loss | None, delta: Loss | Fraction |
     return Accounting.ZCDP, within
 
 
+def calibrated(
+    price: tuple[Accounting, int],
+    domains: Mapping[str, Sequence[object] | SteppedColumn],
+    others: Mapping[str, object],
+    adjacency: Adjacency,
+    rows_per_unit: int,
+) -> Calibration:
+    """Return the parts of a loss, by the declared domains alone.
+
+    Raises:
+        Misfit: a domain makes no sense, or the loss is too small.
+    """
+    read = [CategoryDomain.read(name, values, others) for name, values in domains.items()]
+    _, candidates = _pairs_of(read)
+    return Calibration(price[0], adjacency, price[1], len(read), _edges(candidates, len(read)), rows_per_unit)
+
+
+def check_total(
+    parts: Calibration,
+    domains: Mapping[str, Sequence[object] | SteppedColumn],
+    others: Mapping[str, object],
+    *,
+    is_public: bool,
+) -> None:
+    """Check that a number of rows that is not public is not mostly noise: so many rows would be written.
+
+    Raises:
+        Misfit: its standard deviation is above a million.
+    """
+    if is_public and parts.adjacency is Adjacency.SUBSTITUTE and parts.unit_rows == 1:
+        return
+    sizes, _ = _pairs_of([CategoryDomain.read(name, values, others) for name, values in domains.items()])
+    if parts.deviation(parts.of_column) / math.sqrt(sum(1 / size for size in sizes)) > _MOST_NOISE:
+        raise Misfit(f"the noise of the number of rows is above {_MOST_NOISE:,} rows; give 'rows', or a larger loss")
+
+
+def _pairs_of(domains: Sequence[CategoryDomain]) -> tuple[Sequence[int], Sequence[Edge]]:
+    """Return the number of cells of each column, and the pairs of columns that may be measured."""
+    sizes = [domain.size + (domain.other is None) for domain in domains]
+    return sizes, [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= _LARGEST]
+
+
 def synthesise(  # noqa: PLR0913 - the loss in one of three forms, and who is protected
     table: pd.DataFrame,
     domains: Mapping[str, Sequence[object] | SteppedColumn],
@@ -316,10 +360,11 @@ def synthesise(  # noqa: PLR0913 - the loss in one of three forms, and who is pr
     integer(rows_per_unit, name="rows_per_unit", least=1)
     if rows is not None:
         integer(rows, name="rows", least=1)
-    sizes = [domain.size + (domain.other is None) for domain in read]
-    candidates = [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= _LARGEST]
-    parts = Calibration(accounting, adjacency, price, len(read), _edges(candidates, len(read)), rows_per_unit)
+    sizes, candidates = _pairs_of(read)
+    parts = calibrated((accounting, price), domains, others or {}, adjacency, rows_per_unit)
     is_public = adjacency is Adjacency.SUBSTITUTE and rows_per_unit == 1 and unit is None
+    if rows is None:
+        check_total(parts, domains, others or {}, is_public=unit is None)
     codes = [_codes(domain, table[domain.name]) for domain in read]
     if unit is not None:
         chosen = _cut(table[unit], rows_per_unit)
@@ -377,10 +422,7 @@ def _declared(
         raise Misfit(f"column '{unknown[0]}' has no domain{did_you_mean(unknown[0], domains)}")
     if unit in domains:
         raise Misfit(f"column '{unit}' says whose a row is, so it is not synthesised; remove its domain")
-    columns = [str(name) for name in table.columns]
-    for name in (*domains, *([unit] if unit else [])):
-        if columns.count(name) != 1:
-            raise Misfit(f"{columns.count(name)} columns are named '{name}'{did_you_mean(name, columns)}")
+    check_columns((*domains, *([unit] if unit else [])), table)
     return [CategoryDomain.read(name, values, others) for name, values in domains.items()]
 
 

@@ -287,6 +287,7 @@ def _randomising() -> list[tuple[str, list[str]]]:
         ("randomise", [*out, "csv.tidy", "given/l.csv", *domains, *others, "--epsilon", "1", "--drop-rest"]),
         ("randomise-json", [*out, "csv.people", "given/m.csv", *domains, *others, "--pk", "2", "--format", "json"]),
         ("randomise-outside", [*out, "csv.people", "given/n.csv", *domains, "--epsilon", "1"]),
+        ("synthesise", [*out[:2], "synthesise", "csv.people", "given/s.csv", *domains, "--epsilon", "1"]),
         ("reconstruct", ["privacy", "remedy", "reconstruct", "given/l.csv", "--mechanism", "given/l.csv"]),
         ("compare", ["privacy", "disclosure", "compare", "csv.tidy", *domains, *others, "--runs", "2"]),
         ("compare-json", ["privacy", "disclosure", "compare", "sqlite.tidy", *domains, *others, "--format", "json"]),

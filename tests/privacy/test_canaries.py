@@ -98,6 +98,7 @@ def test_every_page_was_read(played):
         ("remember", "3"), ("risk", "1"), ("risk-json", "1"), ("risk-subsets", "0"), ("risk-suggest", "0"),
         ("risk-strange", "2"), ("risk-population", "1"), ("remedy", "0"), ("remedy-json", "0"), ("remedy-names", "2"),
         ("remedy-few", "2"), ("randomise", "0"), ("randomise-json", "0"), ("randomise-outside", "2"), ("compare", "0"),
+        ("synthesise", "0"),
         ("compare-json", "0"), ("compare-outside", "2"), ("perturb", "0"), ("estimate-local", "2"), ("choose", "0"),
         ("budget-create", "0"), ("budget-change", "0"), ("budget-show", "0"), ("budget-verify", "0"),
         ("budget-resume", "2"), ("answer-count", "0"), ("answer-histogram", "0"), ("answer-sum", "0"),

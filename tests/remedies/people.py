@@ -47,6 +47,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "others": {"city": "elsewhere"},
         "epsilon": 2,
     },
+    "synthesise": {"domains": {"age": tuple(range(18, 90)), "grade": ("low", "mid", "high")}, "epsilon": 2},
 }
 """Parameters that treat the table below, by the type of the remedy."""
 

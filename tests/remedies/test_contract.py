@@ -38,6 +38,7 @@ WORDS: Final[Mapping[str, list[dict[str, Any]]]] = {
     "randomise": [
         {"domains": {"sex": ["F", "M"], "town": ["a", "b", "c"]}, "others": {"sex": "F", "town": "a"}, "epsilon": 1}
     ],
+    "synthesise": [{"domains": {"sex": ["F", "M"], "town": ["a", "b", "c"]}, "epsilon": 1}],
     "suppress": [{"columns": QUASI, "k": K}, {"columns": QUASI, "k": K, "cells": True}],
 }
 CASES: Final = [(word, words) for word in WORDS for words in WORDS[word]]
@@ -94,6 +95,9 @@ def test_the_finding_is_gone_or_it_is_refused(word: str, words: dict[str, Any]) 
             case "randomise":
                 assert set(after["sex"]) <= {"F", "M"}
                 assert set(after["town"]) <= {"a", "b", "c"}
+            case "synthesise":
+                assert set(after["sex"].dropna()) <= {"F", "M"}
+                assert set(after["town"].dropna()) <= {"a", "b", "c"}
             case "code":
                 ages = [int(text) for text in texts_of(after["age"]) if text is not None and text.isdigit()]
                 assert all(25 <= age <= 60 for age in ages)
@@ -110,6 +114,9 @@ def test_the_bill_is_what_was_done(word: str, words: dict[str, Any]) -> None:
     found = _treated(word, words, before)
     after, bill = found.frame, found.bill
     assert (bill.rows, bill.rows_suppressed) == (len(before), len(before) - len(after))
+    if word == "synthesise":  # none of its rows is one of the table
+        assert (list(after.columns), dict(bill.cells_changed)) == (["sex", "town"], {})
+        return
     if word == "randomise":
         changed = {name: _differing(before[name], after[name]) for name in bill.cells_changed}
         assert dict(bill.cells_changed) == changed

@@ -91,7 +91,7 @@ def test_output_that_is_not_as_randomised_is_refused() -> None:
     frame = two_columns()[["grade"]]
     mechanism = _mechanism(frame)
     for after, said in (
-        (frame.iloc[:-1], "59 rows; 60 were randomised"),
+        (frame.iloc[:-1], "59 rows; 60 were drawn"),
         (frame.rename(columns={"grade": "Grade"}), "no column 'grade'"),
         (frame.replace("low", "secret"), "column 'grade' of the output has values outside its declared domain"),
         (frame.replace("low", None), "outside its declared domain"),
@@ -184,16 +184,17 @@ def test_a_release_limits_epsilon(limit: Any, message: str | None) -> None:
     """What costs more is refused."""
     mechanism = _mechanism(two_columns()[["grade"]])
     if message is None:
-        keep_to_epsilon(mechanism, limit)
+        keep_to_epsilon(mechanism.epsilon, limit, unchanged=mechanism.unchanged)
         return
     with pytest.raises(Refused, match=message):
-        keep_to_epsilon(mechanism, limit)
+        keep_to_epsilon(mechanism.epsilon, limit, unchanged=mechanism.unchanged)
 
 
 def test_no_epsilon_is_above_every_limit() -> None:
     """A column that leaves unchanged costs whatever it says; one of which nothing is left costs nothing."""
+    mechanism = _mechanism(two_columns())
     with pytest.raises(Refused, match="no epsilon is guaranteed: not randomised: city"):
-        keep_to_epsilon(_mechanism(two_columns()), 1000)
+        keep_to_epsilon(mechanism.epsilon, 1000, unchanged=mechanism.unchanged)
     remedy = Randomise.model_validate({"domains": {"grade": GRADES}, "retention": 0})
     nothing = Mechanism.read(remedy.apply(two_columns()[["grade"]]).bill.guarantee.reached)
-    keep_to_epsilon(nothing, "0.000000001")
+    keep_to_epsilon(nothing.epsilon, "0.000000001")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from monitor.commands._options import hiding_key, limits_in_words, names_in, number_in, pairs_in, with_progress
-from monitor.commands.privacy import _remedy_microaggregate, _remedy_randomise
+from monitor.commands.privacy import _remedy_microaggregate, _remedy_randomise, _remedy_synthesise
 from monitor.commands.privacy._remedy_options import (
     HIERARCHY_FILES,
     Budget,
@@ -286,3 +286,4 @@ app.command()(_remedy_microaggregate.microaggregate)
 app.command()(_remedy_microaggregate.code)
 app.command()(_remedy_randomise.randomise)
 app.command()(_remedy_randomise.reconstruct)
+app.command()(_remedy_synthesise.synthesise)

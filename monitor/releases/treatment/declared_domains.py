@@ -60,16 +60,16 @@ def domains_for(
 
 
 def declared_in(
-    config: "Config | None", table: str, release: "Release | None"
+    config: "Config | None", table: str, release: "Release | None", remedy: str = "randomise"
 ) -> "Mapping[str, Cells | BoundedColumn]":
-    """Return what the configuration declares of a table's columns: as of the release's randomisation, else its budget.
+    """Return what the configuration declares of a table's columns: as of the release's remedy, else its budget.
 
     Raises:
         Stop: a domain of the release makes no sense.
     """
     budget = None if config is None else config.budgets.get(table)
     results: dict[str, Cells | BoundedColumn] = {} if budget is None else dict(budget.domain)
-    recipe = recipe_of(release)
+    recipe = recipe_of(release, remedy)
     for name, declared in ((recipe and recipe.settings.get("domain")) or {}).items():
         try:
             results[name] = TypeAdapter(Domain).validate_python(declared)
@@ -84,10 +84,10 @@ def released_columns(release: "Release | None") -> tuple[str, ...]:
     return () if recipe is None else tuple(recipe.settings.get("columns") or recipe.settings.get("domain") or ())
 
 
-def recipe_of(release: "Release | None") -> "Recipe | None":
-    """Return the first randomisation that a release has among its remedies."""
+def recipe_of(release: "Release | None", remedy: str = "randomise") -> "Recipe | None":
+    """Return the first remedy of a kind that a release has, by default its randomisation."""
     recipes = () if release is None else release.remedies
-    return next((recipe for recipe in recipes if recipe.remedy == "randomise"), None)
+    return next((recipe for recipe in recipes if recipe.remedy == remedy), None)
 
 
 def read_cells(text: str) -> "Cells":

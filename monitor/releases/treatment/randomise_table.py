@@ -1,6 +1,6 @@
 """Randomise a table, and give out a file whose very bytes were read again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from remedies import Guarantee, Progress, UtilityReport
     from remedies.differential_privacy import Mechanism
     from remedies.randomise import Randomise
+    from remedies.synthesise import Synthesise
 
 ASIDE = ("rows_changed", "cells_changed", "cells_blanked", "cells_filled")
 """What a bill says of the table that was given: it does not go with the output."""
@@ -89,20 +90,46 @@ def randomise_into(randomise_request: RandomiseRequest, out: Path, progress: "Pr
     return replace(treated.bill, guarantee=guarantee)
 
 
+def synthesise_into(
+    place: TableRef, remedy: "Synthesise", out: Path, *, limit: "Decimal | None", progress: "Progress"
+) -> "UtilityReport":
+    """Write a synthetic table, and return the bill, with the guarantee of what was read again from the file.
+
+    Raises:
+        Stop: the table cannot be read or does not fit the declarations, or the file cannot be written.
+        Refused: the file is not as it was drawn, or the release does not allow it; nothing is left behind.
+    """
+    from remedies.randomise import keep_to_epsilon
+
+    if limit is not None:
+        keep_to_epsilon(remedy.loss, limit)
+    wanted = (*remedy.columns, *([remedy.unit] if remedy.unit else []))
+    source = blind(place)
+    kept_columns(source, wanted, drop=(), drop_rest=True)
+    treated = remedy.apply(read(source, wanted), progress=progress)
+    frame = treated.frame if out.suffix == ".parquet" else spelled(treated.frame, remedy.columns)
+
+    def prove(draft: Path) -> "Guarantee":
+        after = read_again(WrittenFile().exactly(remedy.columns).place(draft), remedy.labels, draft)
+        return remedy.guarantee(treated.bill.guarantee.reached, after)
+
+    return replace(treated.bill, guarantee=write_verified(frame, out, prove, order=RowOrder.RANDOM))
+
+
 def _prove(randomise_request: RandomiseRequest, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]":
     def prove(draft: Path) -> "Guarantee":
         from remedies.randomise import keep_to_epsilon
 
         if randomise_request.limit is not None:
-            keep_to_epsilon(mechanism, randomise_request.limit)
+            keep_to_epsilon(mechanism.epsilon, randomise_request.limit, unchanged=mechanism.unchanged)
         written = WrittenFile().exactly(randomise_request.remedy.columns)
-        return randomise_request.remedy.guarantee(mechanism, read_again(written.place(draft), mechanism, draft))
+        return randomise_request.remedy.guarantee(mechanism, read_again(written.place(draft), mechanism.domains, draft))
 
     return prove
 
 
-def read_again(place: TableRef, mechanism: "Mechanism", draft: Path) -> "pd.DataFrame":
-    """Read a randomised file, with the values of its domains in the place of the texts that a CSV file has for them.
+def read_again(place: TableRef, domains: "Mapping[str, Sequence[object]]", draft: Path) -> "pd.DataFrame":
+    """Read a randomised or synthetic file, with the values of its domains in the place of the texts of a CSV file.
 
     Raises:
         Stop: it cannot be read, or two values of a domain are one in it.
@@ -112,7 +139,7 @@ def read_again(place: TableRef, mechanism: "Mechanism", draft: Path) -> "pd.Data
     frame = read(place)
     if draft.suffix != ".csv":
         return frame
-    return restore_frame(frame, {name: map(text_of, values) for name, values in mechanism.domains.items()})
+    return restore_frame(frame, {name: map(text_of, values) for name, values in domains.items()})
 
 
 def spelled(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":

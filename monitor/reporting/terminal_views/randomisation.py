@@ -13,8 +13,9 @@ from monitor.terminal.output import count
 from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
 from remedies import UtilityReport
-from remedies.differential_privacy.accounting import times
+from remedies.differential_privacy.accounting import CHANGE, times
 from remedies.differential_privacy.epsilon import NANO
+from remedies.differential_privacy.sensitivity import Adjacency
 
 if TYPE_CHECKING:
     from monitor.releases.treatment.reconstruct_table import Reconstructed
@@ -67,6 +68,37 @@ def draw_randomisation(console: Console, bill: UtilityReport, out: Path) -> None
     draw_order(console, bill)
 
 
+def draw_synthesis(console: Console, bill: UtilityReport, out: Path) -> None:
+    """Print the epsilon of a synthetic table and what it means, then each measured table with its expected error."""
+    mechanism: Mapping[str, Any] = bill.guarantee.reached
+    held = (
+        f"  {visible(str(out))}: by the mechanism, {count(bill.rows, 'row')}; verified: every value of the file is in "
+    )
+    but = "" if mechanism["delta"] is None else f" (rho {mechanism['rho']}, delta {mechanism['delta']})"
+    title = (f"EPSILON {bill.figures['epsilon']}{but}", "green")
+    console.print(Text.assemble(title, held + "its declared domain"), soft_wrap=True)
+    console.print(Text(meaning({**mechanism, "epsilon": bill.figures["epsilon"]})))
+    console.print()
+    draw_table(
+        console,
+        ("measured", ">cells", ">noise, standard deviation", ">expected error"),
+        [
+            (
+                visible(" x ".join(table["columns"])),
+                f"{table['cells']:,}",
+                f"{table['standard_deviation']:.1f}",
+                f"{table['expected_error']:.1%}",
+            )
+            for table in mechanism["tables"]
+        ],
+    )
+    console.print()
+    console.print(
+        Text("Any other relation between columns is that of the tree, not of the table. There is no k.", "dim")
+    )
+    console.print(Text("No budget was charged: 'tablewatch release export' charges one.", "dim"))
+
+
 def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
     """Print each cell as it came out and as it is estimated to have been, and the rule that ended the search."""
     result = done.found
@@ -88,7 +120,9 @@ def meaning(mechanism: Mapping[str, Any]) -> str:
     rows = int(mechanism["rows_per_unit"])
     who = "one row" if rows == 1 else f"all {rows:,} rows of one person"
     factor = times(int(Decimal(mechanism["epsilon"]) * NANO))
-    return f"If {who} were different, the probability of any file would change at most {factor}-fold (rounded up)."
+    change = CHANGE[Adjacency(mechanism["adjacency"])]
+    but = f", except with probability {mechanism['delta']}" if mechanism.get("delta") else ""
+    return f"If {who} {change}, the probability of any file would change at most {factor}-fold (rounded up){but}."
 
 
 def _pk(pk: float | None) -> str:

@@ -103,6 +103,7 @@ VALID: dict[str, Sequence[str]] = {
     "privacy remedy microaggregate": ["people.csv", _OUT, "--quasi-identifiers", "age,zip", "--k", "2"],
     "privacy remedy randomise": ["people.csv", _OUT, "--columns", "zip", "--epsilon", "1"],
     "privacy remedy reconstruct": ["people.csv", "--mechanism", "mechanism.json"],
+    "privacy remedy synthesise": ["people.csv", _OUT, "--domain", "age=20..29", "--epsilon", "1"],
     "privacy remedy suppress": ["people.csv", _OUT, "--quasi-identifiers", "age,zip", "--k", "2"],
     "privacy risk linkage": ["people", "people.csv", "--on", "age"],
     "privacy risk remember": ["people", "--as", "it"],

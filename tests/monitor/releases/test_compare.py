@@ -151,9 +151,14 @@ def test_answers_show_their_noise_and_cost_nothing(desk: Desk) -> None:
             {"remedy": "randomise", "columns": ["sex"], "drop": "rest", "epsilon": 1},
             {"remedy": "randomise", "id": "half", "columns": ["sex"], "epsilon": 1},
             {"remedy": "answers", "statistic": "histogram", "by": ["sex"], "epsilon": 1},
+            {"remedy": "synthesise", "epsilon": 1},
         ],
+        analyses={"people": "SELECT count(*) AS people FROM data"},
     )
     found = _named(_compared(desk))
+    made = found["synthesise"]
+    assert (made.status, made.kind, made.epsilon, made.reached) == ("holds", "synthetic", "1", {})
+    assert set(made.changes) == {"people"}
     assert (found["randomise"].status, found["randomise"].epsilon, found["randomise"].reached) == ("holds", "1", {})
     assert (found["half"].status, found["half"].epsilon) == ("refused", None)
     assert (found["answers"].status, found["answers"].epsilon) == ("answers", "1")

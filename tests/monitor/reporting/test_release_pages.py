@@ -93,6 +93,14 @@ def randomised() -> dict[str, Any]:
     )
 
 
+def synthetic() -> dict[str, Any]:
+    """Return what it keeps of a synthetic one, under zCDP."""
+    tables = [{"columns": ["age", "sex"], "cells": 40, "noise": "9", "standard_deviation": 3.0, "expected_error": 0.12}]
+    facts = {"epsilon": "1", "rho": "0.01", "delta": "1e-09", "unit": "person", "rows_per_unit": 2}
+    reached = {**facts, "adjacency": "add-remove", "domains": {"age": [LABEL]}, "tables": tables}
+    return {**randomised(), "kind": "synthetic", "reached": reached}
+
+
 def event(kind: ReleaseEventKind, number: int, **told: Any) -> ReleaseEvent:
     """Return a fact."""
     values = {"actor": "privacy-desk", "note": "ticket 1", "body": {"remedy": "generalise", "digest": "d"}, **told}
@@ -116,6 +124,21 @@ def record(name: str = "survey", **told: Any) -> ReleaseRecord:
 def page(found: ReleaseRecord, localizer: Localizer) -> Outline:
     """Return the page of a record."""
     return Outline(release_record.record_html(found, localizer, project="shop"))
+
+
+@pytest.mark.parametrize("language", VOICES)
+def test_a_synthetic_table_shows_what_was_measured(language: str):
+    """Each table with its expected error, rho, delta and unit; no value of a domain."""
+    found = record()
+    event_of_export = event(ReleaseEventKind.EXPORTED, 6, body=synthetic())
+    found = replace(found, events=[event_of_export, *found.events])
+    text = page(found, VOICES[language]).text
+    assert "age \N{MULTIPLICATION SIGN} sex" in text
+    assert "12%" in text
+    assert LABEL not in text
+    if language == "en":
+        for words in ("rho 0.01, delta 1e-09.", "Unit: person, at most 2 rows", "that of the tree, not of the table"):
+            assert words in text
 
 
 def test_the_record_tells_everything_that_was_kept():
@@ -253,6 +276,7 @@ def comparison(name: str = "mondrian") -> ReleaseComparison:
             epsilon="1",
             changes={name: {"failure": name, "change": None}},
         ),
+        tried("synthesise", kind=RemedyKind.SYNTHETIC.value, reached={}, epsilon="1", lost={name: 12.0}),
         tried(
             "answers",
             ANSWERS,

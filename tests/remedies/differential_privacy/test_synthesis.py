@@ -225,7 +225,7 @@ def test_the_record_says_what_it_cost_and_what_was_measured():
     ("words", "match"),
     [
         ({"domains": {}}, "declare 'domain'"),
-        ({"domains": {"town": ("a",), "city": ("b",)}}, "named 'city'"),
+        ({"domains": {"town": ("a",), "city": ("b",)}}, "column 'city' not found"),
         ({"domains": DOMAINS, "rho": 1}, "one of 'epsilon' and 'rho'"),
         ({"domains": DOMAINS, "epsilon": None}, "one of 'epsilon' and 'rho'"),
         ({"domains": DOMAINS, "epsilon": None, "rho": 1}, "needs a 'delta'"),
@@ -235,6 +235,7 @@ def test_the_record_says_what_it_cost_and_what_was_measured():
         ({"domains": DOMAINS, "others": {"note": "x"}}, "'note' has no domain"),
         ({"domains": DOMAINS, "rows_per_unit": 0}, "rows_per_unit"),
         ({"domains": DOMAINS, "rows": 0}, "rows"),
+        ({"domains": DOMAINS, "epsilon": "0.000001", "adjacency": Adjacency.ADD_REMOVE}, "noise of the number of rows"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: dict[str, Any], match: str):
