@@ -1,8 +1,8 @@
 """The verdict of a check: what it found, how much it matters, since when, in sentences that any language can render.
 
 A message is its English text with named places and the numbers and names that go into them. Rendering looks the text up
-in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 1 d 2 h · `{ttr:hours}` 26 h ·
-`{at:time}` · `{part:ratio}` 2.5% · `{sum:number}` 1,234.5 · `{x}` as it is.
+in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 1 d 2 h · `{ttr:hours}` 26 h
+· `{at:time}` · `{part:ratio}` 2.5% · `{sum:number}` 1,234.5 · `{x}` as it is.
 """
 
 from __future__ import annotations
