@@ -61,11 +61,11 @@ _RUN: Final = (
     ":start + (i / :tables) * :step + 250000 FROM n"
 )
 _MEASUREMENT: Final = (
-    "INSERT INTO measurement (run, check_id, table_name, measured_us, status, reason, observed, message, duration_us) "
-    "SELECT number, table_name || '.' || :check, table_name, started_us, "
+    "INSERT INTO measurement (run, series, measured_us, status, reason, observed, text, message_values, duration_us) "
+    "SELECT number, (SELECT id FROM series WHERE check_id = run.table_name || '.' || :check), started_us, "
     "CASE number % 997 WHEN 0 THEN 'fail' WHEN 1 THEN 'warn' ELSE 'pass' END, NULL, "
     "'{\"baseline\":41000,\"rows\":' || (41000 + number % 500) || '}', "
-    '\'{"text":"{rows:count} rows","values":{"rows":41203}}\', 120000 + number % 1000 FROM run'
+    "(SELECT id FROM message_text), '{\"rows\":41203}', 120000 + number % 1000 FROM run"
 )
 
 
@@ -188,7 +188,10 @@ def _fill_measurements(connection: sqlite3.Connection, size: Size) -> None:
     start = to_us(END) - _HOUR_US - step * (size.runs // size.tables - 1)
     given = {"tables": size.tables, "start": start, "step": step}
     connection.execute(_RUN.replace("?", ":runs"), {**given, "runs": size.runs})
+    connection.execute('INSERT INTO message_text (body) VALUES (\'{"text":"{rows:count} rows"}\')')
     for name in CHECKS:
+        series = [(f"t{number}.{name}", f"t{number}") for number in range(size.tables)]
+        connection.executemany("INSERT INTO series (check_id, table_name) VALUES (?, ?)", series)
         connection.execute(_MEASUREMENT, {"check": name})
     connection.execute(
         "INSERT INTO schedule (table_name, schedule, zone, next_slot_us, due_us) "

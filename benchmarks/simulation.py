@@ -109,7 +109,10 @@ def _row(project: Project, alerts: str, name: str, proposal: RuleProposal, days:
 
 def _fill(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute('INSERT INTO message_text (id, body) VALUES (1, \'{"text":"x"}\')')
         for number in range(TABLES):
+            names = (number + 1, f"t{number}.not-null", f"t{number}")
+            connection.execute("INSERT INTO series (id, check_id, table_name) VALUES (?, ?, ?)", names)
             first = number * RUNS
             moments = [to_us(END - STEP * (RUNS - place)) for place in range(RUNS)]
             connection.executemany(
@@ -118,10 +121,10 @@ def _fill(file: Path) -> None:
             )
             statuses = list(_statuses(random.Random(number)))  # noqa: S311 - made up
             connection.executemany(
-                "INSERT INTO measurement (run, check_id, table_name, measured_us, status, observed, message,"
-                ' duration_us) VALUES (?, ?, ?, ?, ?, \'{"rows":41203}\', \'{"text":"x","values":{}}\', 1000)',
+                "INSERT INTO measurement (run, series, measured_us, status, observed, text, duration_us)"
+                " VALUES (?, ?, ?, ?, '{\"rows\":41203}', 1, 1000)",
                 [
-                    (first + i + 1, f"t{number}.not-null", f"t{number}", at, status)
+                    (first + i + 1, number + 1, at, status)
                     for i, (at, status) in enumerate(zip(moments, statuses, strict=True))
                 ],
             )

@@ -33,7 +33,6 @@ from sqlalchemy import (
 )
 from sqlmodel import Field, SQLModel
 
-from checks import Message
 from incidents import from_us, to_us
 from store._errors import RowRefused
 from store._json import from_text, is_unicode, to_text
@@ -167,22 +166,6 @@ class Json(TypeDecorator[Mapping[str, Any]]):
         return None if value is None else from_text(value)
 
 
-class Sentence(TypeDecorator[Message]):
-    """A message, kept as a mapping of what it has."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        """Leave out what it does not have."""
-        fields = {"text": value.text, "values": value.values, "one": value.one, "counted": value.counted}
-        return to_text({name: field for name, field in fields.items() if field is not None})
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Message:
-        """Return it as a message."""
-        return Message(**from_text(value))
-
-
 class Seconds(TypeDecorator[float]):
     """A length of time in seconds, kept as integer microseconds."""
 
@@ -270,11 +253,6 @@ def blob(*, key: bool = False, optional: bool = False) -> Any:
 def json(*, optional: bool = False) -> Any:
     """Hold a mapping."""
     return Field(default=None, sa_column=Column(Json(), nullable=optional))
-
-
-def message() -> Any:
-    """Hold a message."""
-    return Field(default=None, sa_column=Column(Sentence(), nullable=False))
 
 
 def seconds(column: str, name: str) -> Any:

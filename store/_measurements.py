@@ -1,13 +1,15 @@
 """Find measurements: the newest of each check, and those that a check wants to compare itself with."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
+    ColumnClause,
+    ColumnElement,
     Connection,
     Row,
     ScalarSelect,
@@ -23,11 +25,12 @@ from sqlalchemy import (
     union_all,
 )
 
-from checks import Earlier, Kind, PastMeasurement, Status, UnknownReason
+from checks import Earlier, Kind, Message, PastMeasurement, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._columns import WHOLE, Mapped
+from store._json import from_text, to_text
 from store._repository import any_of, given
-from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
+from store._rows import EpisodeRow, IncidentRow, MeasurementRow, MessageTextRow, RunRow, SeriesRow
 from store._values import Result
 
 Wanted = Mapping[str, tuple[datetime, Earlier]]
@@ -35,6 +38,15 @@ Wanted = Mapping[str, tuple[datetime, Earlier]]
 Holes = Mapping[str, Sequence[tuple[int, int]]]
 
 _M: Final = MeasurementRow.__table__.c
+_S: Final = SeriesRow.__table__.c
+CHECK_ID: Final = (
+    select(_S.check_id)
+    .where(_S.id == _M.series)
+    .correlate(MeasurementRow.__table__)
+    .scalar_subquery()
+    .label("check_id")
+)
+"""Of a measurement, the check or the segment."""
 RESULTS: Final = Mapped(MeasurementRow, Result)
 _NEWEST_FIRST: Final = (_M.measured_at.desc(), _M.id.desc())
 _OLDEST_FIRST: Final = (_M.measured_at, _M.id)
@@ -58,7 +70,7 @@ def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> d
 def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int, list[Result]]:
     """Return the measurements of some runs, by the number of the run."""
     results = defaultdict(list)
-    of_runs = with_run_ids().where(_M.run.in_(any_of(connection, numbers, "run_number")), of_checks(_M.check_id))
+    of_runs = with_run_ids().where(_M.run.in_(any_of(connection, numbers, "run_number")), of_checks(_S.check_id))
     for row in connection.execute(of_runs.order_by(_M.id)):
         results[row.run].append(result_of(row))
     return dict(results)
@@ -66,14 +78,36 @@ def results_of_runs(connection: Connection, numbers: Iterable[int]) -> dict[int,
 
 def with_run_ids() -> Select[Any]:
     """Return a SELECT of measurements, each with the id of its run as `run_id`."""
-    run = RunRow.__table__
-    columns = (*RESULTS.columns, run.c.id.label("run_id"), _M.run, _M.id)
-    return select(*columns).join(run, run.c.number == _M.run)
+    run, series, text = RunRow.__table__, SeriesRow.__table__, MessageTextRow.__table__
+    names = (_S.check_id, _S.table_name, text.c.body, _M.message_values)
+    statement = select(*RESULTS.columns, run.c.id.label("run_id"), *names, _M.run, _M.id)
+    return statement.join(run, run.c.number == _M.run).join(series, _S.id == _M.series).join(text, text.c.id == _M.text)
 
 
 def result_of(row: Row[*tuple[Any, ...]]) -> Result:
     """Return a row of `with_run_ids` as a result."""
-    return RESULTS.value(row, run_id=row.run_id)
+    message = Message(**from_text(row.body), values=row.message_values or {})
+    return RESULTS.value(row, run_id=row.run_id, check_id=row.check_id, table=row.table_name, message=message)
+
+
+def body_of(message: Message) -> str:
+    """Return what messages of one text have in common, as it is kept: all but the values."""
+    fields = {"text": message.text, "one": message.one, "counted": message.counted}
+    return to_text({name: field for name, field in fields.items() if field is not None})
+
+
+def in_series(check_id: ColumnElement[str] | str, measurement: Any = _M) -> ColumnElement[bool]:
+    """Return the condition that a measurement is of a check, or of a segment, by its id."""
+    number = select(_S.id).where(_S.check_id == check_id)
+    if isinstance(check_id, ColumnClause):
+        number = number.correlate(check_id.table)
+    series: ColumnElement[int] = measurement.series
+    return series == number.scalar_subquery()
+
+
+def in_any_series(condition: Callable[[ColumnElement[str]], ColumnElement[bool]]) -> ColumnElement[bool]:
+    """Return the condition that a measurement is of a check, or of a segment, whose id meets a condition."""
+    return _M.series.in_(select(_S.id).where(condition(_S.check_id)))
 
 
 def of_checks(check_id: Any) -> Any:
@@ -82,16 +116,13 @@ def of_checks(check_id: Any) -> Any:
 
 
 def measured_checks() -> Subquery:
-    """Return every check that has a measurement, leaping from one to the next in the index; none of its segments."""
-    ids = select(func.min(_M.check_id).label("check_id")).cte("ids", recursive=True)
-    following = select(func.min(_M.check_id)).where(_M.check_id > ids.c.check_id).correlate(ids).scalar_subquery()
-    ids = ids.union_all(select(following).select_from(ids).where(ids.c.check_id.is_not(None)))
-    return select(ids.c.check_id).where(ids.c.check_id.is_not(None), of_checks(ids.c.check_id)).subquery()
+    """Return every check that was measured; none of its segments."""
+    return select(_S.check_id).where(of_checks(_S.check_id)).subquery()
 
 
 def newest(subquery: Subquery, *conditions: Any) -> ScalarSelect[Any]:
     """Return the id of the newest measurement of each wanted check that meets the conditions."""
-    result = select(_M.id).where(_M.check_id == subquery.c.check_id, *conditions)
+    result = select(_M.id).where(in_series(subquery.c.check_id), *conditions)
     return result.order_by(*_NEWEST_FIRST).limit(1).correlate(subquery).scalar_subquery()
 
 
@@ -112,7 +143,7 @@ def accepted(subquery: Subquery) -> Select[Any]:
     )
     passed_at = (
         select(passing.measured_at)
-        .where(passing.check_id == subquery.c.check_id, passing.status == Status.PASS, *passed_before)
+        .where(in_series(subquery.c.check_id, passing), passing.status == Status.PASS, *passed_before)
         .order_by(passing.measured_at.desc())
         .limit(1)
     )
@@ -206,8 +237,7 @@ def _bad_times(connection: Connection, queries: Wanted) -> _BadTimes:
     if not queries:
         return bad
     windows = _windows(connection, queries)
-    table_of_check = select(_M.table_name).where(_M.id == newest(windows)).correlate(windows).scalar_subquery()
-    checks = select(windows, table_of_check.label("table_name")).subquery()
+    checks = select(windows, _S.table_name).join(SeriesRow.__table__, _S.check_id == windows.c.check_id).subquery()
     incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
     mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
     of = case((incident.c.fingerprint == checks.c.check_id, checks.c.check_id), else_=incident.c.check_id)
@@ -259,8 +289,10 @@ def _add_spans(
     windows = _windows(connection, queries)
     evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
     statement = (
-        select(_M.id, _M.check_id, type_coerce(_M.measured_at, WHOLE).label("at_us"), _M.status == Status.FAIL)
-        .join(windows, windows.c.check_id == _M.check_id)
+        select(_M.id, _S.check_id, type_coerce(_M.measured_at, WHOLE).label("at_us"), _M.status == Status.FAIL)
+        .select_from(windows)
+        .join(SeriesRow.__table__, _S.check_id == windows.c.check_id)
+        .join(MeasurementRow.__table__, _M.series == _S.id)
         .where(_M.measured_at >= windows.c.low_us, _M.measured_at < windows.c.high_us, evaluated)
     )
     candidates: dict[str, list[tuple[int, int, bool]]] = {check_id: [] for check_id in queries}
@@ -314,7 +346,7 @@ def _add_aged(connection: Connection, queries: Wanted, holes: Holes, results: di
     )
     # "no data" counts: a check that has nothing to compare with yet is unknown, and this is how its history begins
     evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
-    ids = select(_M.id).where(_M.check_id == spots.c.check_id, evaluated)
+    ids = select(_M.id).where(in_series(spots.c.check_id), evaluated)
     before = ids.where(_M.measured_at.between(spots.c.low_us, spots.c.target_us)).order_by(*_NEWEST_FIRST)
     after = ids.where(_M.measured_at > spots.c.target_us, _M.measured_at <= spots.c.high_us).order_by(*_OLDEST_FIRST)
     sides = union_all(
@@ -375,7 +407,7 @@ def _last_shown(subquery: Subquery) -> Select[Any]:
     return select(newest(subquery, _M.measured_at < subquery.c.at_us, has_shown)).select_from(subquery)
 
 
-_PAST: Final = (_M.check_id, _M.measured_at.label("measured_at"), _M.status, _M.observed)
+_PAST: Final = (CHECK_ID, _M.measured_at.label("measured_at"), _M.status, _M.observed)
 
 
 def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None) -> PastMeasurement:

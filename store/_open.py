@@ -38,12 +38,24 @@ OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
 COPYING, MOVED, MOVING = "copying", "moved", "moving"
 """What stands in the place of the revision while a store is moved to another database, and afterwards."""
-NEW: Final = "0027"
+NEW: Final = "0028"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
     {
-        *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap", "daily_cost"),
+        *(
+            "project",
+            "run",
+            "series",
+            "message_text",
+            "measurement",
+            "check_state",
+            "incident",
+            "episode",
+            "incident_event",
+            "gap",
+            "daily_cost",
+        ),
         *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
         *(
             "class_state",

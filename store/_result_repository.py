@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, bindparam, delete, func, select, type_coerce
+from sqlalchemy import Column, and_, bindparam, delete, func, select, type_coerce
 
 from checks import Earlier, PastMeasurement, Status
 from incidents import Gap, Watch
@@ -13,7 +13,7 @@ from store._columns import WHOLE, Mapped
 from store._errors import StoreError
 from store._measurements import RESULTS
 from store._repository import Repository, any_of, given
-from store._rows import CheckStateRow, DailyCostRow, GapRow, MeasurementRow, RunRow
+from store._rows import CheckStateRow, DailyCostRow, GapRow, MeasurementRow, MessageTextRow, RunRow, SeriesRow
 from store._values import BACKFILL, CheckRunTime, Result, Run, RunCost, Sample
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
+_SERIES: Final = SeriesRow.__table__
+_TEXT: Final = MessageTextRow.__table__
 _STATE: Final = CheckStateRow.__table__
 _GAP: Final = GapRow.__table__
 _DAILY_COST: Final = DailyCostRow.__table__
@@ -101,10 +103,11 @@ class ResultReader(Repository):
     ) -> dict[str, list[tuple[datetime, bool]]]:
         """Return when checks were measured in `[since, until)`, oldest first, and whether a backfill did."""
         statement = (
-            select(_MEASUREMENT.c.check_id, _MEASUREMENT.c.measured_at, _RUN.c.id)
+            select(_SERIES.c.check_id, _MEASUREMENT.c.measured_at, _RUN.c.id)
+            .join_from(_SERIES, _MEASUREMENT, _MEASUREMENT.c.series == _SERIES.c.id)
             .join(_RUN, _RUN.c.number == _MEASUREMENT.c.run)
             .where(
-                _MEASUREMENT.c.check_id.in_(any_of(self._connection, check_ids, "check_id")),
+                _SERIES.c.check_id.in_(any_of(self._connection, check_ids, "check_id")),
                 _MEASUREMENT.c.measured_at >= since,
                 _MEASUREMENT.c.measured_at < until,
             )
@@ -168,7 +171,7 @@ class ResultReader(Repository):
         statement = (
             select(_MEASUREMENT.c.status, func.count())
             .join_from(_RUN, _MEASUREMENT, _MEASUREMENT.c.run == _RUN.c.number)
-            .where(self._began(since, until, tables), _measurements.of_checks(_MEASUREMENT.c.check_id))
+            .where(self._began(since, until, tables), _measurements.in_any_series(_measurements.of_checks))
             .group_by(_MEASUREMENT.c.status)
         )
         return {Status(status): number for status, number in self._connection.execute(statement)}
@@ -211,7 +214,30 @@ class ResultWriter(ResultReader):
         self._insert(_RUN, [_RUNS.cells(run, number=numbers[run.id], **_cost_cells(run.cost)) for run in runs])
         costs = [_cost_row(run.table, run.cost) for run in runs if run.cost is not None]
         self._merge(_DAILY_COST, costs, added=("runs", *_COST))
-        self._insert(_MEASUREMENT, [RESULTS.cells(result, run=numbers[result.run_id]) for result in results])
+        series = self._numbers(_SERIES.c.check_id, {item.check_id: {"table_name": item.table} for item in results})
+        bodies = [_measurements.body_of(result.message) for result in results]
+        texts = self._numbers(_TEXT.c.body, {body: {} for body in bodies})
+        rows = [
+            RESULTS.cells(
+                result,
+                run=numbers[result.run_id],
+                series=series[result.check_id],
+                text=texts[body],
+                message_values=result.message.values or None,
+            )
+            for result, body in zip(results, bodies, strict=True)
+        ]
+        self._insert(_MEASUREMENT, rows)
+
+    def _numbers(self, name: Column[str], rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, int]:
+        """Return the number of each row of a table by its name; one that is not there is added."""
+        numbered = select(name, name.table.c.id).where(name.in_(any_of(self._connection, rows, "name")))
+        known = {row[0]: row[1] for row in self._connection.execute(numbered)}
+        if new := rows.keys() - known.keys():
+            statement = self._upsert(name.table).on_conflict_do_nothing(index_elements=[name])
+            self._connection.execute(statement, [{name.key: text, **rows[text]} for text in sorted(new)])
+            known = {row[0]: row[1] for row in self._connection.execute(numbered)}
+        return known
 
     def save_watches(self, watches: Sequence[Watch]) -> None:
         """Save the state of checks between two runs, in place of the earlier one."""

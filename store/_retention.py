@@ -50,6 +50,7 @@ from store._rows import (
     IncidentRow,
     MeasurementRow,
     RunRow,
+    SeriesRow,
 )
 from store._work_rows import ClockRow, DaemonConfigRow, DaemonRow, SkipRow, SlotRow
 
@@ -114,6 +115,7 @@ _BATCH: Final = 500
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
+_SERIES: Final = SeriesRow.__table__
 _WATCH: Final = CheckStateRow.__table__
 _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
@@ -223,9 +225,18 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
     batch = any_of(connection, numbers, "run_number")
     measurements = connection.execute(delete(_MEASUREMENT).where(_MEASUREMENT.c.run.in_(batch))).rowcount
     if measurements:  # segments come and go, and no configuration lists them
+        _prune_series(connection)
         left = (not_(of_checks(_WATCH.c.check_id)), _WATCH.c.last_run_at < before)
         connection.execute(delete(_WATCH).where(*left))
     return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements
+
+
+def _prune_series(connection: Connection) -> None:
+    """Delete the numbers of checks and segments that no measurement repeats."""
+    unused = ~exists().where(_MEASUREMENT.c.series == _SERIES.c.id)
+    numbers = select(_SERIES.c.id).where(unused).limit(_BATCH)
+    batch = any_of(connection, connection.scalars(numbers).all(), "series_number")
+    connection.execute(delete(_SERIES).where(_SERIES.c.id.in_(batch), unused))
 
 
 def _prune_costs(connection: Connection, before: datetime) -> int:

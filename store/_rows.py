@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, UniqueConstraint
 from sqlmodel import Field
 
-from checks import Kind, Message, OccurrenceMethod, Severity, Status, UnknownReason
+from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
 from incidents import FoundBy, Resolution, State
 from store._columns import (
     STRICT,
@@ -21,7 +21,6 @@ from store._columns import (
     json,
     key,
     line,
-    message,
     one_of,
     only_where,
     seconds,
@@ -65,13 +64,34 @@ class DailyCostRow(Row, table=True):
     bytes_read: int | None = whole(optional=True)
 
 
+class SeriesRow(Row, table=True):
+    """A check, or a segment of it, whose measurements follow one another; they repeat its number alone."""
+
+    __tablename__ = "series"
+    __table_args__ = (UniqueConstraint("check_id"), STRICT)
+
+    id: int = key()
+    check_id: str = line()
+    table_name: str = line()
+
+
+class MessageTextRow(Row, table=True):
+    """The text of messages of measurements, with its forms that count; their values are theirs."""
+
+    __tablename__ = "message_text"
+    __table_args__ = (UniqueConstraint("body"), STRICT)
+
+    id: int = key()
+    body: str = line()
+
+
 class MeasurementRow(Row, table=True):
     """A measurement of one check in one run: numbers and names, never rows of the watched table."""
 
     __tablename__ = "measurement"
     __table_args__ = (
-        UniqueConstraint("run", "check_id"),
-        Index(None, "check_id", "measured_at"),
+        UniqueConstraint("run", "series"),
+        Index(None, "series", "measured_at"),
         one_of("status", Status),
         CheckConstraint("(status = 'unknown') = (reason IS NOT NULL)", name="reason_iff_unknown"),
         STRICT,
@@ -79,13 +99,13 @@ class MeasurementRow(Row, table=True):
 
     id: int = key()
     run: int = Field(default=None, sa_column=Column(WHOLE, ForeignKey("run.number"), nullable=False))
-    check_id: str = line()
-    table_name: str = line()
+    series: int = Field(default=None, sa_column=Column(WHOLE, ForeignKey("series.id"), nullable=False))
     measured_at: datetime = time("measured_us", "measured_at")
     status: Status = word(Status)
     reason: UnknownReason | None = word(UnknownReason, optional=True)
     observed: Mapping[str, Any] = json()
-    message: Message = message()
+    text: int = Field(default=None, sa_column=Column(WHOLE, ForeignKey("message_text.id"), nullable=False))
+    message_values: Mapping[str, Any] | None = json(optional=True)
     duration_s: float = seconds("duration_us", "duration_s")
 
 

@@ -9,12 +9,13 @@ from sqlalchemy import Connection, case, func, select, type_coerce
 from checks import Status
 from incidents import from_us, to_us
 from store._columns import WHOLE
-from store._measurements import result_of, with_run_ids
+from store._measurements import in_series, result_of, with_run_ids
 from store._repository import given
-from store._rows import MeasurementRow
+from store._rows import MeasurementRow, SeriesRow
 from store._values import CheckRunTime, Result, Sample
 
 _M: Final = MeasurementRow.__table__.c
+_S: Final = SeriesRow.__table__.c
 _AT: Final = type_coerce(_M.measured_at, WHOLE)
 _WORST_FIRST: Final = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
@@ -27,7 +28,7 @@ def sampled(connection: Connection, check_id: str, since: datetime, until: datet
     counts = [func.sum(case((_M.status == status, 1), else_=0)).label(status.value) for status in Status]
     grouped = (
         select(func.coalesce(*worst, func.max(_M.id)).label("id"), *counts)
-        .where(_M.check_id == check_id, _M.measured_at >= since, _M.measured_at < until)
+        .where(in_series(check_id), _M.measured_at >= since, _M.measured_at < until)
         .group_by(part)
     )
     by_id = {row.id: row for row in connection.execute(grouped)}
@@ -43,15 +44,15 @@ def _sample(row: Any, row_counts: Any) -> Sample:
 def segments_of(connection: Connection, check_id: str, at: datetime | None) -> list[Result]:
     """Return what a run of a check measured in each followed segment, in their order: its newest run, or by `at`."""
     by_then = [] if at is None else [_M.measured_at <= at]
-    runs = select(_M.run).where(_M.check_id == check_id, *by_then)
+    runs = select(_M.run).where(in_series(check_id), *by_then)
     last_run = runs.order_by(_M.measured_at.desc(), _M.id.desc()).limit(1).scalar_subquery()
-    statement = with_run_ids().where(_M.run == last_run, _M.check_id.startswith(f"{check_id}[", autoescape=True))
+    statement = with_run_ids().where(_M.run == last_run, _S.check_id.startswith(f"{check_id}[", autoescape=True))
     return [result_of(row) for row in connection.execute(statement.order_by(_M.id))]
 
 
 def around(connection: Connection, check_id: str, at: datetime, *, before: int, after: int) -> list[Result]:
     """Return the last results of a check before a moment and the first from it on, in order."""
-    of_check = with_run_ids().where(_M.check_id == check_id)
+    of_check = with_run_ids().where(in_series(check_id))
     last = of_check.where(_M.measured_at < at).order_by(_M.measured_at.desc(), _M.id.desc()).limit(before)
     first = of_check.where(_M.measured_at >= at).order_by(_M.measured_at, _M.id).limit(after)
     earlier = [result_of(row) for row in connection.execute(last)]
@@ -63,7 +64,7 @@ def paces(connection: Connection, check_ids: Iterable[str], *, last: int) -> dic
     keys = given(connection, ((check_id,) for check_id in check_ids), ["check_id"])
     newest = (
         select(_M.id)
-        .where(_M.check_id == keys.c.check_id)
+        .where(in_series(keys.c.check_id))
         .order_by(_M.measured_at.desc(), _M.id.desc())
         .limit(last)
         .correlate(keys)

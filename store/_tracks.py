@@ -13,6 +13,7 @@ from checks.classes.arrays import np
 from incidents import ResultTrack, SegmentedRun
 from incidents.result_tracks import STATUS_CODES
 from store._columns import WHOLE
+from store._measurements import CHECK_ID, in_any_series, in_series
 from store._repository import any_of, batches
 from store._rows import CheckStateRow, MeasurementRow, RunRow
 from store._values import BACKFILL
@@ -44,7 +45,7 @@ def observations(connection: Connection, check_id: str, until: datetime) -> Mapp
 def _decided(check_id: str, until: datetime, *columns: ColumnElement[Any]) -> Select[Any]:
     """Return a SELECT of the results on which it was decided: those of backfills are not among them."""
     runs = MeasurementRow.__table__.join(RunRow.__table__, _RUN.number == _M.run)
-    conditions = (_M.check_id == check_id, _M.measured_at < until, _RUN.id.not_like(f"{BACKFILL}%"))
+    conditions = (in_series(check_id), _M.measured_at < until, _RUN.id.not_like(f"{BACKFILL}%"))
     return select(*columns).select_from(runs).where(*conditions)
 
 
@@ -53,8 +54,9 @@ def segmented_runs(connection: Connection, check_id: str, until: datetime) -> li
     series = connection.scalars(
         select(_STATE.check_id).where(_STATE.check_id.startswith(f"{check_id}[", autoescape=True))
     )
-    conditions = (_M.check_id.in_(any_of(connection, series.all(), "check_id")), _M.measured_at < until)
-    of_segments = select(_M.run, _M.check_id, _CODE).where(*conditions)
+    names = any_of(connection, series.all(), "check_id")
+    conditions = (in_any_series(lambda segment: segment.in_(names)), _M.measured_at < until)
+    of_segments = select(_M.run, CHECK_ID, _CODE).where(*conditions)
     followed: dict[int, dict[str, int]] = {}
     for run, series, code in connection.execute(of_segments):
         followed.setdefault(run, {})[series] = code

@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import monitor
+from checks.parameters.scalars import say
 from monitor.clock import SystemClock
 from monitor.config import Loaded, load_for
 from monitor.config.project import Project
@@ -40,6 +41,8 @@ _SKEW: Final = timedelta(minutes=5)
 _NO_ROOM: Final = 16_000_000
 """Bytes: less than the write-ahead log of a store may need."""
 _LITTLE_ROOM: Final = 200_000_000
+_RESULT_BYTES: Final = 150
+"""What a result takes in the store with its indexes: 130 to 150 bytes were measured (docs/daemon.md)."""
 _SHOWN: Final = 10
 """Incidents that do not match their events, each with a finding of its own."""
 
@@ -168,6 +171,7 @@ def examine_store(loaded: Loaded, now: datetime, *, everything: bool = False) ->
             with store.reading() as tx:
                 counts = tx.counts()
                 newest = max((watch.last_run_at for watch in tx.results.watches().values()), default=None)
+                a_day = sum(tx.results.count_by_status(now - timedelta(days=1), now).values())
             monotonic, boot = SystemClock().uptime()
             postponed = store.postponed(
                 keep_measurements=loaded.config.storage.keep_measurements,
@@ -189,6 +193,7 @@ def examine_store(loaded: Loaded, now: datetime, *, everything: bool = False) ->
     if not compared.wrong and missing is None:
         held = f"{count(counts.runs, 'run')}, {count(counts.incidents, 'incident')}"
         yield _consistent(store.name, compared, held)
+    yield from _growth(a_day, loaded.config.storage.keep_measurements)
     if postponed is not None and (postponed.runs or postponed.incidents):
         yield Finding("retention", FindingStatus.WARNING, postponed.why, CONFIRM)
     if newest is not None:
@@ -202,6 +207,16 @@ def _consistent(name: str, compared: EventComparison, held: str) -> Finding:
     when = _minute(compared.all_at)
     hint = f"every incident and page was checked on {when}; 'tablewatch doctor --full' checks all again"
     return Finding("store", FindingStatus.OK, f"{name}: {changed} agrees with them; it holds {held}", hint)
+
+
+def _growth(a_day: int, kept: timedelta) -> Iterator[Finding]:
+    """Yield how much space the results of the retention take if each day has as many as the last 24 hours."""
+    if not a_day:
+        return
+    size = a_day * (kept / timedelta(days=1)) * _RESULT_BYTES
+    space = f"about {size / 1e9:,.1f} GB" if size >= 1e9 else f"about {max(1, round(size / 1e6)):,} MB"
+    message = f"{count(a_day, 'result')} in the last 24 hours: at this rate the results of {say(kept)} take {space}"
+    yield Finding("disk", FindingStatus.OK, message, "storage.keep_measurements sets how long results are kept")
 
 
 def _discrepancies(wrong: Sequence[Discrepancy]) -> Iterator[Finding]:

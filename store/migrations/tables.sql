@@ -42,25 +42,42 @@ CREATE TABLE daily_cost (
 
 CREATE INDEX ix_daily_cost_table_name_day ON daily_cost (table_name, day)
 
+CREATE TABLE series (
+    id ${serial} NOT NULL,
+    check_id TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    CONSTRAINT pk_series PRIMARY KEY (id),
+    CONSTRAINT uq_series_check_id UNIQUE (check_id)
+)${strict}
+
+CREATE TABLE message_text (
+    id ${serial} NOT NULL,
+    body TEXT NOT NULL,
+    CONSTRAINT pk_message_text PRIMARY KEY (id),
+    CONSTRAINT uq_message_text_body UNIQUE (body)
+)${strict}
+
 CREATE TABLE measurement (
     id ${serial} NOT NULL,
     run ${whole} NOT NULL,
-    check_id TEXT NOT NULL,
-    table_name TEXT NOT NULL,
+    series ${whole} NOT NULL,
     measured_us ${whole} NOT NULL,
     status TEXT NOT NULL,
     reason TEXT,
     observed TEXT NOT NULL,
-    message TEXT NOT NULL,
+    text ${whole} NOT NULL,
+    message_values TEXT,
     duration_us ${whole} NOT NULL,
     CONSTRAINT pk_measurement PRIMARY KEY (id),
-    CONSTRAINT uq_measurement_run_check_id UNIQUE (run, check_id),
+    CONSTRAINT uq_measurement_run_series UNIQUE (run, series),
     CONSTRAINT ck_measurement_status CHECK (status = 'pass' OR status = 'warn' OR status = 'fail' OR status = 'unknown'),
     CONSTRAINT ck_measurement_reason_iff_unknown CHECK ((status = 'unknown') = (reason IS NOT NULL)),
-    CONSTRAINT fk_measurement_run_run FOREIGN KEY(run) REFERENCES run (number)
+    CONSTRAINT fk_measurement_run_run FOREIGN KEY(run) REFERENCES run (number),
+    CONSTRAINT fk_measurement_series_series FOREIGN KEY(series) REFERENCES series (id),
+    CONSTRAINT fk_measurement_text_message_text FOREIGN KEY(text) REFERENCES message_text (id)
 )${strict}
 
-CREATE INDEX ix_measurement_check_id_measured_us ON measurement (check_id, measured_us)
+CREATE INDEX ix_measurement_series_measured_us ON measurement (series, measured_us)
 
 CREATE TABLE check_state (
     check_id TEXT NOT NULL,

@@ -92,7 +92,10 @@ class Remains:
 
     def count(self, acknowledged: Iterable[list[str]]) -> tuple[int, int]:
         """Return how many acknowledged results are lost, and how many are there more than once."""
-        asked = "SELECT check_id, measured_us, status, count(*) FROM measurement GROUP BY 1, 2, 3"
+        asked = (
+            "SELECT check_id, measured_us, status, count(*) FROM measurement JOIN series ON series.id = series"
+            " GROUP BY 1, 2, 3"
+        )
         kept = {(check, str(at), status): times for check, at, status, times in self.ask(asked)}
         found = [kept.get((check, at, status), 0) for check, at, status, _ in acknowledged]
         return found.count(0), sum(times > 1 for times in found)

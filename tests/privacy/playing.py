@@ -437,7 +437,10 @@ def play_pages(place: Place) -> None:
 
 def _has_found(place: Place, process: "subprocess.Popen[bytes]", check: str, reason: str) -> bool:
     assert process.poll() is None, (place.folder / "said" / "daemon.err").read_text(encoding="utf-8")[-2000:]
-    question = "SELECT count(*) FROM measurement WHERE check_id = ? AND ? IN (coalesce(reason, ''), '')"
+    question = (
+        "SELECT count(*) FROM measurement JOIN series ON series.id = series"
+        " WHERE check_id = ? AND ? IN (coalesce(reason, ''), '')"
+    )
     with suppress(sqlite3.OperationalError):
         return bool(_ask(place, question, check, reason)[0])
     return False

@@ -26,7 +26,9 @@ def upgrade() -> None:
 '''.replace("NEXT", NEXT).replace("HEAD", HEAD)
 
 _ROWS = Path(__file__).parent / "rows.sql"
-_NUMBERED = {"run": "number", "measurement": "id", "incident": "id", "incident_event": "id", "gap": "id"}
+_NUMBERED = {"run": "number"} | dict.fromkeys(
+    ("series", "message_text", "measurement", "incident", "incident_event", "gap"), "id"
+)
 
 
 def make_store_with_rows(url: str) -> None:

@@ -1,9 +1,13 @@
 INSERT INTO "project" VALUES(1,'shop');
 INSERT INTO "run" VALUES(1,'run-crm.customers-1','crm.customers',1795165200000000,1795165202000000,NULL,NULL,NULL);
 INSERT INTO "run" VALUES(2,'run-shop.orders-2','shop.orders',1795168800000000,1795168802000000,NULL,NULL,NULL);
-INSERT INTO "measurement" VALUES(1,1,'crm.customers.not-null','crm.customers',1795165200000000,'pass',NULL,'{"rows":3}','{"counted":"rows","one":"one row","text":"{rows:count} rows","values":{"rows":3}}',250000);
-INSERT INTO "measurement" VALUES(2,1,'crm.customers.freshness','crm.customers',1795165200000000,'unknown','timeout','{"rows":3}','{"counted":"rows","one":"one row","text":"{rows:count} rows","values":{"rows":3}}',250000);
-INSERT INTO "measurement" VALUES(3,2,'shop.orders.volume','shop.orders',1795168800000000,'fail',NULL,'{"name":"naïve – ''quoted'' \"x\"","newest":{"$time":"2026-11-20T09:00:00+00:00"},"rows":3}','{"counted":"rows","one":"one row","text":"{rows:count} rows","values":{"rows":3}}',250000);
+INSERT INTO "series" VALUES(1,'crm.customers.not-null','crm.customers');
+INSERT INTO "series" VALUES(2,'crm.customers.freshness','crm.customers');
+INSERT INTO "series" VALUES(3,'shop.orders.volume','shop.orders');
+INSERT INTO "message_text" VALUES(1,'{"counted":"rows","one":"one row","text":"{rows:count} rows"}');
+INSERT INTO "measurement" VALUES(1,1,1,1795165200000000,'pass',NULL,'{"rows":3}',1,'{"rows":3}',250000);
+INSERT INTO "measurement" VALUES(2,1,2,1795165200000000,'unknown','timeout','{"rows":3}',1,'{"rows":3}',250000);
+INSERT INTO "measurement" VALUES(3,2,3,1795168800000000,'fail',NULL,'{"name":"naïve – ''quoted'' \"x\"","newest":{"$time":"2026-11-20T09:00:00+00:00"},"rows":3}',1,'{"rows":3}',250000);
 INSERT INTO "check_state" VALUES('crm.customers.not-null',1795165200000000,1795165200000000,'pass',NULL,1795165200000000,2,NULL,0,'PPFF',1,NULL);
 INSERT INTO "check_state" VALUES('shop.orders.volume',1795165200000000,1795165200000000,'pass',NULL,NULL,0,NULL,0,'',0,NULL);
 INSERT INTO "incident" VALUES(1,'crm.customers.not-null','crm.customers','crm.customers.not-null','quality','critical','{column}: {nulls:count} rows are NULL','{"column":"email","nulls":12}','check','open',NULL,'late load',1795165200000000,NULL,'mia',NULL,1,0,NULL,NULL,1);

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import StatementError
 
 from checks import Severity
-from store._columns import Blob, Flag, Json, Line, Seconds, Sentence, UtcTime, Whole, Word, map_all_rows
+from store._columns import Blob, Flag, Json, Line, Seconds, UtcTime, Whole, Word, map_all_rows
 from store._errors import RowRefused
 from store._json import from_text, to_text
 from tests.store.made import AT
@@ -33,7 +33,7 @@ def test_every_time_column_refuses_a_naive_time() -> None:
 
 def test_no_column_holds_a_time_in_another_way() -> None:
     """Every column whose name says microseconds is of one of our types, and no column is of a type that loses zones."""
-    ours = (UtcTime, Seconds, Line, Word, Json, Sentence, Flag, Whole, Blob)
+    ours = (UtcTime, Seconds, Line, Word, Json, Flag, Whole, Blob)
     for table in map_all_rows().sorted_tables:
         for column in table.c:
             is_key = column.primary_key or column.foreign_keys

@@ -6,14 +6,14 @@ from contextlib import closing
 from pathlib import Path
 
 from store import open_store
-from store._columns import Blob, Json, Line, Sentence, map_all_rows
+from store._columns import Blob, Json, Line, map_all_rows
 from store._open import CHECKED_WHOLE, LOCK_TIMEOUT
 from tests.store.later import make_store_with_rows
 from tests.store.made import AT, opened
 
 PAGE = Path(__file__).parents[2] / "docs" / "store.md"
 TABLES = PAGE.with_name("store-tables.md")
-OF_NAMES = (Line, Json, Sentence, Blob)
+OF_NAMES = (Line, Json, Blob)
 """The types of columns that can hold a name; words of closed sets, numbers and times cannot."""
 WITHOUT_NAMES = {
     "answered_request": {"content", "digest"},

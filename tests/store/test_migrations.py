@@ -15,6 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
+from checks import PlainEnglish
 from incidents import Resolution, Resolved
 from store import Changed, Store, StoreError, _open, open_store
 from store._columns import map_all_rows
@@ -120,7 +121,7 @@ def _hashes(url: str) -> Mapping[str, tuple[int, str]]:
 def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str, request: pytest.FixtureRequest) -> None:
     """Opening an older store brings it up to date; every row is there, the guards too, and the history still folds."""
     before = _hashes(older_store)
-    assert sum(count > 0 for count, _ in before.values()) == 8
+    assert sum(count > 0 for count, _ in before.values()) == 10
     request.getfixturevalue("with_a_later_revision")
     with open_store(older_store) as store:
         assert stored_revision(store) == NEXT
@@ -155,6 +156,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
     url = f"sqlite:///{file}"
     make_store_with_rows(url)
     before = _hashes(url)
+    _take_numbers_back(url)
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(
             """
@@ -230,10 +232,64 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
         "clock",
         "released_value",
         "released_row",
+        *("series", "message_text", "measurement", "ix_measurement_series_measured_us"),
         *("warning", "uq_warning_lasting", "ix_warning_ended"),
         *("transition", "ix_transition_waiting", "ix_transition_warning", "ix_transition_settled"),
     )
     assert [ours[name] for name in changed] == [theirs[name] for name in changed]
+
+
+def test_names_and_texts_of_results_are_numbered(url: str) -> None:
+    """A store of revision 0027, whose results repeat them, becomes what this version would have written."""
+    make_store_with_rows(url)
+    before = _hashes(url)
+    _take_numbers_back(url)
+    with open_store(url) as store, store.reading() as tx:
+        assert {result.message.render(PlainEnglish()) for result in tx.results.latest().values()} == {"3 rows"}
+    assert _hashes(url) == before
+    with open_store(url) as store, store.writing() as tx:
+        new = tx._connection.execute(
+            text(
+                "INSERT INTO measurement (run, series, measured_us, status, observed, text, duration_us)"
+                " VALUES (2, 1, 0, 'pass', '{}', 1, 0) RETURNING id"
+            )
+        )
+        assert new.scalar_one() == 4  # its numbers go on
+
+
+_RESULTS_OF_0027 = """
+CREATE TABLE before (
+    id {serial} NOT NULL, run {whole} NOT NULL, check_id TEXT NOT NULL, table_name TEXT NOT NULL,
+    measured_us {whole} NOT NULL, status TEXT NOT NULL, reason TEXT, observed TEXT NOT NULL, message TEXT NOT NULL,
+    duration_us {whole} NOT NULL);
+INSERT INTO before
+    SELECT m.id, run, check_id, table_name, measured_us, status, reason, observed,
+        substr(body, 1, length(body) - 1) || ',"values":' || coalesce(message_values, '{{}}') || '}}', duration_us
+    FROM measurement AS m JOIN series ON series.id = series JOIN message_text ON message_text.id = text;
+DROP TABLE measurement;
+DROP TABLE series;
+DROP TABLE message_text;
+ALTER TABLE before RENAME TO measurement;
+CREATE INDEX ix_measurement_check_id_measured_us ON measurement (check_id, measured_us);
+UPDATE store_revision SET version_num = '0027'
+"""
+_ON_POSTGRESQL = """
+;ALTER SEQUENCE before_id_seq RENAME TO measurement_id_seq;
+ALTER TABLE measurement ADD CONSTRAINT pk_measurement PRIMARY KEY (id)
+"""
+
+
+def _take_numbers_back(url: str) -> None:
+    """Give a store the results of revision 0027."""
+    address = address_of(url)
+    engine = migration_engine(address, lock_timeout=_open.LOCK_TIMEOUT)
+    statements = _RESULTS_OF_0027.format(serial="INTEGER", whole="INTEGER")
+    if address.file is None:
+        statements = _RESULTS_OF_0027.format(serial="BIGSERIAL", whole="BIGINT") + _ON_POSTGRESQL
+    with engine.begin() as connection:
+        for statement in statements.split(";"):
+            connection.exec_driver_sql(statement)
+    engine.dispose()
 
 
 @pytest.mark.parametrize(("revision", "problem"), [(NEXT, "newer Tablewatch"), ("0006", "before the first release")])

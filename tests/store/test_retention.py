@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from sqlalchemy import text
+
 from checks import Earlier, Severity, Status
 from incidents import Commented, Escalated, Gap, Incident, Resolution, Resolved, RootNamed
 from store import Pruned, RunCost, Scheduled, Skip, SkipReason, SlotDecision, Store, WriteTransaction
@@ -129,3 +131,14 @@ def test_old_news_goes_once_it_is_decided_on(store: Store) -> None:
     with store.reading() as tx:
         assert {decision.id for decision in tx.outbox.decided_since(AT, 9)} == {changes[2], changes[6]}
         assert [transition.id for transition in tx.outbox.due(AT, 9)] == changes[3:5]
+
+
+def test_segments_that_are_gone_leave_no_name(store: Store) -> None:
+    """The number of a check or segment goes with its last result; of a check one always stays."""
+    measure(store, (NOW - 200 * DAY, Status.PASS))
+    measure(store, (NOW - 199 * DAY, Status.PASS), name="volume[0a]")
+    measure(store, (NOW - DAY, Status.PASS), name="volume[0b]")
+    assert _prune(store).measurements == 1
+    with store.reading() as tx:
+        left = tx._connection.scalars(text("SELECT check_id FROM series ORDER BY id")).all()
+    assert left == ["crm.customers.volume", "crm.customers.volume[0b]"]
