@@ -18,7 +18,6 @@ from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Ro
 from remedies._errors import Refused
 from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.answers.domain import SteppedColumn
-from remedies.differential_privacy.sensitivity import Adjacency
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,15 +167,6 @@ class Randomise(RemedyParameters):
     def loss(self) -> Decimal | None:
         """Return what the table costs a person; None where it follows from the table."""
         return self.epsilon
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """Return which tables are neighbours: the number of rows is public."""
-        return Adjacency.SUBSTITUTE
-
-    def parts(self) -> Mapping[str, Json]:
-        """Return what of the charge is recorded apart: nothing."""
-        return {}
 
     def cost(self, accounting: Accounting) -> int | None:
         """Return the charge in the nano units of a budget; None where epsilon follows from the table."""

@@ -57,11 +57,7 @@ class Synthesise(RemedyParameters):
 
     @model_validator(mode="after")
     def _declarations_fit(self) -> Self:
-        from remedies.differential_privacy.synthesis import check_total
-
-        parts = self._calibrated()  # raises where the loss or a domain makes no sense
-        if self.rows is None:
-            check_total(parts, self.domains, self.others, is_public=self.unit is None)
+        self._calibrated()  # raises where the loss or a domain makes no sense
         return self
 
     @property
@@ -89,25 +85,31 @@ class Synthesise(RemedyParameters):
         """Return epsilon of a unit; under zCDP it holds but for delta."""
         from remedies.differential_privacy.accounting import delta_of
 
-        accounting, price = self.price
-        pure = accounting is Accounting.PURE or self.delta is None
-        return decimal_of(price if pure or self.delta is None else epsilon_of_rho(price, delta_of(self.delta)))
+        _, price = self.price
+        return decimal_of(price if self.delta is None else epsilon_of_rho(price, delta_of(str(self.delta))))
 
-    def parts(self) -> Mapping[str, Json]:
+    def parts(self) -> Mapping[str, int]:
         """Return the parts of the charge, in its own nano units: counts of all columns, the tree, counts of pairs."""
         parts = self._calibrated()
         return {
-            "parts": {
-                "columns": parts.columns * parts.of_column,
-                "tree": parts.edges * parts.of_choice,
-                "pairs": parts.edges * parts.of_pair,
-            }
+            "columns": parts.columns * parts.of_column,
+            "tree": parts.edges * parts.of_choice,
+            "pairs": parts.edges * parts.of_pair,
         }
 
     def _calibrated(self) -> Calibration:
-        from remedies.differential_privacy.synthesis import calibrated
+        from remedies.differential_privacy.domain import CategoryDomain
+        from remedies.differential_privacy.synthesis import calibrated, is_size_public
 
-        return calibrated(self.price, self.domains, self.others, self.adjacency, self.rows_per_unit)
+        is_public = is_size_public(self.adjacency, rows_per_unit=self.rows_per_unit, unit=self.unit)
+        read = [CategoryDomain.read(name, values, self.others) for name, values in self.domains.items()]
+        return calibrated(
+            self.price,
+            read,
+            adjacency=self.adjacency,
+            rows_per_unit=self.rows_per_unit,
+            counts_rows=self.rows is None and not is_public,
+        )[0]
 
     def cost(self, accounting: Accounting) -> int | None:
         """Return the charge in the nano units of a budget; None where a pure budget is asked for zCDP."""

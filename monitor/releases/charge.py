@@ -15,6 +15,7 @@ from monitor.releases.digests import SameTable, names_of
 from monitor.releases.plan import RemedyKind, TreatmentPlan
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from remedies import Misfit, Refused
+from remedies.differential_privacy import Adjacency
 from remedies.differential_privacy.answers import Terms
 from remedies.differential_privacy.ledger import Charge, Refusal
 from store import ReadTransaction
@@ -160,6 +161,8 @@ def charge_private_table(decisions: ReleaseDecisions, plan: TreatmentPlan, *, ac
         raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
     _check_unit(case, plan, terms)
     request: dict[str, Json] = {"release": case.name, "remedy": plan.name, "columns": list(remedy.columns)}
+    if plan.kind is RemedyKind.SYNTHETIC:
+        request["parts"] = dict(cast("Synthesise", remedy).parts())
     charge = Charge(
         data_set=data_set.table,
         unit=terms.declared.unit_name,
@@ -167,7 +170,7 @@ def charge_private_table(decisions: ReleaseDecisions, plan: TreatmentPlan, *, ac
         accounting=terms.accounting,
         adjacency=terms.declared.adjacency,
         nano=price,
-        request={**request, **remedy.parts()},
+        request=request,
     )
     ledger = case.project.ledger(decisions.store)
     result = ledger.reserve(charge, actor=actor, now=case.project.clock.now())
@@ -183,14 +186,15 @@ def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None
         Stop: they do not.
     """
     remedy, declared = _remedy_of(plan), terms.declared
-    if declared.adjacency is not remedy.adjacency:
+    adjacency = getattr(remedy, "adjacency", Adjacency.SUBSTITUTE)
+    if declared.adjacency is not adjacency:
         is_random = plan.kind is RemedyKind.RANDOMISED
         reason = "reveals the number of rows, so its epsilon" if is_random else "has an epsilon that"
         message = (
-            f"'{plan.name}' {reason} applies to '{remedy.adjacency}' neighbours, and the "
+            f"'{plan.name}' {reason} applies to '{adjacency}' neighbours, and the "
             f"budget is declared for ('{declared.adjacency}')"
         )
-        hint = f"declare the budget as '{remedy.adjacency}'"
+        hint = f"declare the budget as '{adjacency}'"
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
     if remedy.rows_per_unit < declared.rows_per_unit:
         message = (

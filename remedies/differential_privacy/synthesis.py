@@ -134,16 +134,6 @@ class Calibration:
         grid = 1 if square >= _SMOOTH else 16
         return Fraction(math.ceil(square * grid), grid)
 
-    def cost(self) -> Fraction:
-        """Return what the noise and the choices cost, exactly, in nano units: recomputed from what is drawn."""
-        moved = histogram_sensitivity(self.adjacency, rows=self.unit_rows)
-        tables = [(self.columns, self.of_column), *([(self.edges, self.of_pair)] if self.edges else [])]
-        if self.accounting is Accounting.PURE:
-            counts = sum((many * moved.l1 * NANO / self.noise(nanos) for many, nanos in tables), Fraction(0))
-            return counts + self.edges * self.choice
-        counts = sum((many * moved.l2_squared * NANO / (2 * self.noise(nanos)) for many, nanos in tables), Fraction(0))
-        return counts + self.edges * Fraction(self.choice**2, 8 * NANO)
-
     def deviation(self, nanos: int) -> float:
         """Return the standard deviation of the noise of one cell, in rows."""
         variance = laplace_variance if self.accounting is Accounting.PURE else gaussian_variance
@@ -280,44 +270,32 @@ def price_of(*, epsilon: Loss | None, rho: Loss | None, delta: Loss | Fraction |
 
 def calibrated(
     price: tuple[Accounting, int],
-    domains: Mapping[str, Sequence[object] | SteppedColumn],
-    others: Mapping[str, object],
+    domains: Sequence[CategoryDomain],
+    *,
     adjacency: Adjacency,
     rows_per_unit: int,
-) -> Calibration:
-    """Return the parts of a loss, by the declared domains alone.
+    counts_rows: bool,
+) -> tuple[Calibration, Sequence[int], Sequence[Edge]]:
+    """Return the parts of a loss, the cells of each column, and the pairs of columns that may be measured.
+
+    All of it follows from the declarations. `counts_rows`: the number of rows of the output is a noisy one.
 
     Raises:
-        Misfit: a domain makes no sense, or the loss is too small.
+        Misfit: the loss is too small for so many columns, or the number of rows would be mostly noise.
     """
-    read = [CategoryDomain.read(name, values, others) for name, values in domains.items()]
-    _, candidates = _pairs_of(read)
-    return Calibration(price[0], adjacency, price[1], len(read), _edges(candidates, len(read)), rows_per_unit)
-
-
-def check_total(
-    parts: Calibration,
-    domains: Mapping[str, Sequence[object] | SteppedColumn],
-    others: Mapping[str, object],
-    *,
-    is_public: bool,
-) -> None:
-    """Check that a number of rows that is not public is not mostly noise: so many rows would be written.
-
-    Raises:
-        Misfit: its standard deviation is above a million.
-    """
-    if is_public and parts.adjacency is Adjacency.SUBSTITUTE and parts.unit_rows == 1:
-        return
-    sizes, _ = _pairs_of([CategoryDomain.read(name, values, others) for name, values in domains.items()])
-    if parts.deviation(parts.of_column) / math.sqrt(sum(1 / size for size in sizes)) > _MOST_NOISE:
-        raise Misfit(f"the noise of the number of rows is above {_MOST_NOISE:,} rows; give 'rows', or a larger loss")
-
-
-def _pairs_of(domains: Sequence[CategoryDomain]) -> tuple[Sequence[int], Sequence[Edge]]:
-    """Return the number of cells of each column, and the pairs of columns that may be measured."""
     sizes = [domain.size + (domain.other is None) for domain in domains]
-    return sizes, [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= _LARGEST]
+    pairs = [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= _LARGEST]
+    joined = list(range(len(sizes)))
+    edges = sum(_join(joined, edge) for edge in pairs)
+    parts = Calibration(price[0], adjacency, price[1], len(sizes), edges, rows_per_unit)
+    if counts_rows and parts.deviation(parts.of_column) / math.sqrt(sum(1 / size for size in sizes)) > _MOST_NOISE:
+        raise Misfit(f"the noise of the number of rows is above {_MOST_NOISE:,} rows; give 'rows', or a larger loss")
+    return parts, sizes, pairs
+
+
+def is_size_public(adjacency: Adjacency, *, rows_per_unit: int, unit: str | None) -> bool:
+    """Check whether neighbouring tables have as many rows: each row is a unit, and one is substituted."""
+    return adjacency is Adjacency.SUBSTITUTE and rows_per_unit == 1 and unit is None
 
 
 def synthesise(  # noqa: PLR0913 - the loss in one of three forms, and who is protected
@@ -360,11 +338,14 @@ def synthesise(  # noqa: PLR0913 - the loss in one of three forms, and who is pr
     integer(rows_per_unit, name="rows_per_unit", least=1)
     if rows is not None:
         integer(rows, name="rows", least=1)
-    sizes, candidates = _pairs_of(read)
-    parts = calibrated((accounting, price), domains, others or {}, adjacency, rows_per_unit)
-    is_public = adjacency is Adjacency.SUBSTITUTE and rows_per_unit == 1 and unit is None
-    if rows is None:
-        check_total(parts, domains, others or {}, is_public=unit is None)
+    is_public = is_size_public(adjacency, rows_per_unit=rows_per_unit, unit=unit)
+    parts, sizes, candidates = calibrated(
+        (accounting, price),
+        read,
+        adjacency=adjacency,
+        rows_per_unit=rows_per_unit,
+        counts_rows=rows is None and not is_public,
+    )
     codes = [_codes(domain, table[domain.name]) for domain in read]
     if unit is not None:
         chosen = _cut(table[unit], rows_per_unit)
@@ -441,12 +422,6 @@ def _cut(unit: pd.Series[Any], most: int) -> Codes:
     order = random_order(len(unit))  # randomness: order
     whose = pd.Series(pd.factorize(unit)[0][order])
     return np.asarray(order[(whose.groupby(whose).cumcount() < most).to_numpy()])
-
-
-def _edges(candidates: Sequence[Edge], columns: int) -> int:
-    """Return the number of edges of a spanning forest."""
-    parts = list(range(columns))
-    return sum(_join(parts, edge) for edge in candidates)
 
 
 def _join(parts: list[int], edge: Edge) -> bool:

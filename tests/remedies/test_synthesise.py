@@ -51,8 +51,7 @@ def test_the_charge_is_in_the_unit_of_the_budget(words: dict[str, Any], pure: in
     price = made.cost(Accounting.ZCDP)
     assert price == pytest.approx(zcdp, rel=0.001)
     assert made.loss == pytest.approx(Decimal(loss), abs=Decimal("0.01"))
-    parts: Any = made.parts()["parts"]
-    assert made.price[1] - 10 < sum(parts.values()) <= made.price[1]
+    assert made.price[1] - 10 < sum(made.parts().values()) <= made.price[1]
 
 
 def test_another_output_is_refused():

@@ -61,7 +61,6 @@ def test_noise_and_choices_never_cost_more_than_the_loss(accounting: Accounting)
         else:
             spent = sum(Fraction(cells * rows**2) / (2 * square) for square in tables)
             spent += parts.edges * Fraction(parts.choice, NANO) ** 2 / 8
-        assert spent == parts.cost() / NANO
         assert spent <= Fraction(total, NANO)
 
 
