@@ -64,7 +64,6 @@ _COLUMNS, _CHOICE = Fraction(1, 4), Fraction(3, 20)
 """The shares of the loss for the counts of columns and for the choice of the tree; the rest is for pairs."""
 _COVERED: Final = 1.5
 """A cell within so many standard deviations of the independent product takes its value."""
-_HALF: Final = Fraction(1, 2)
 _SMOOTH: Final = 64
 _MOST_NOISE: Final = 1_000_000
 _ROUNDS: Final = 100
@@ -465,7 +464,7 @@ def _tree(
     for edge in candidates:
         product = _product(single, edge)
         apart = np.abs(_PARTS * _crossed(codes, edge, product.shape) - np.rint(_PARTS * product).astype(np.int64))
-        scores[edge] = int(apart.sum()) - round(_HALF * Fraction(noise * product.size * _PARTS))
+        scores[edge] = int(apart.sum()) - round(noise * product.size * _PARTS / 2)
     tree: list[Edge] = []
     joined = list(range(len(single)))
     while open_edges := [edge for edge in candidates if joined[edge[0]] != joined[edge[1]]]:
@@ -525,9 +524,10 @@ def _drawn(parent: Codes, given: Floats) -> Codes:
     sizes = np.bincount(parent, minlength=len(given))
     starts = many_below(ONE, len(given)) / ONE
     ends = np.cumsum(given, axis=1)
-    ends = ends / ends[:, -1:] * sizes[:, None]
+    ends = np.floor(ends / ends[:, -1:] * sizes[:, None] + starts[:, None])
+    ends = np.minimum(ends, sizes[:, None])  # a start near 1 is rounded up to it
     ends[:, -1] = sizes
-    many = np.diff(np.floor(ends + starts[:, None]), axis=1, prepend=0.0).astype(np.int64)
+    many = np.diff(ends, axis=1, prepend=0.0).astype(np.int64)
     values = np.empty(len(parent), dtype=np.int64)
     values[order] = np.repeat(np.tile(np.arange(given.shape[1]), len(given)), many.ravel())
     return values

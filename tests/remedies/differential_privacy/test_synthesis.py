@@ -207,6 +207,19 @@ def test_a_pair_of_too_many_cells_is_not_measured(monkeypatch: pytest.MonkeyPatc
     assert synthesise(people(), DOMAINS, epsilon=9).mechanism.tree == ()
 
 
+@pytest.mark.parametrize("start", [0, 2**64 - 1])
+def test_rounding_never_loses_a_row(start: int, monkeypatch: pytest.MonkeyPatch):
+    """At both ends of what is drawn; values without a count never come, parents without rows need none."""
+    monkeypatch.setattr(synthesis, "many_below", lambda _, count: np.full(count, start, dtype=np.uint64))
+    parent = np.repeat([0, 2], [30_000, 7])
+    given_counts = np.array([[0.1, 0.0, 0.2, 0.7], [0.0, 0.0, 1.0, 0.0], [1 / 3, 0.0, 1 / 3, 1 / 3]])
+    drawn = synthesis._drawn(parent, given_counts)
+    counts = np.bincount(drawn[parent == 0], minlength=4)
+    assert np.abs(counts - [3_000, 0, 6_000, 21_000]).max() <= 1
+    assert counts[1] == 0
+    assert len(drawn) == 30_007
+
+
 def test_the_record_says_what_it_cost_and_what_was_measured():
     """Pure epsilon; under zCDP rho, delta, and the epsilon that holds but for it."""
     pure = synthesise(people(), DOMAINS, epsilon="0.5").mechanism.as_json()
