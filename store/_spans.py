@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import count
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
@@ -156,38 +156,65 @@ _MOST_PART: Final = 0.7
 
 _MOST: Final = 4
 """Windows that are kept for a store."""
+_MOST_NEW: Final = 2_000
+"""New events from which on all is read again."""
 _DAY_US: Final = 86_400_000_000
 _END_OF_TIME: Final = 2**62
 _EVENT: Final = IncidentEventRow.__table__.c
 _INCIDENT: Final = IncidentRow.__table__.c
 
-_Key: TypeAlias = tuple[int, int, int]
-_CACHES: Final[WeakKeyDictionary[Engine, OrderedDict[_Key, Spans]]] = WeakKeyDictionary()
+
+class _Revision(NamedTuple):
+    """What every change makes another: the oldest incident, which retention moves, and the last event; of a window."""
+
+    day: int
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, connection: Connection, day: int) -> Self:
+        first = connection.scalar(select(func.min(_INCIDENT.id))) or 0
+        return cls(day, first, connection.scalar(select(func.max(_EVENT.id))) or 0)
+
+    def is_soon_after(self, earlier: Self) -> bool:
+        """Check whether only a few events came since an earlier one."""
+        return (self.day, self.first) == (earlier.day, earlier.first) and 0 < self.last - earlier.last <= _MOST_NEW
+
+
+_CACHES: Final[WeakKeyDictionary[Engine, OrderedDict[_Revision, Spans]]] = WeakKeyDictionary()
 _LOCK: Final = Lock()
 
 
 def shared_spans(connection: Connection, since_us: int) -> Spans:
     """Return all episodes of every incident of which one was not over before a moment, or some hours more.
 
-    The same arrays are given again while no event is written and retention takes no incident: do not change them.
+    The same arrays are given again while no event is written and retention takes no incident: do not change them. After
+    a few events the incidents that they are about are read again.
     """
-    day = since_us // _DAY_US
-    key = (day, *_revision(connection))
+    now = _Revision.of(connection, since_us // _DAY_US)
     with _LOCK:
         cache = _CACHES.setdefault(connection.engine, OrderedDict())
-        if key in cache:
-            cache.move_to_end(key)
-            return cache[key]
-    spans = read_spans(connection, day * _DAY_US, _END_OF_TIME)
+        if now in cache:
+            cache.move_to_end(now)
+            return cache[now]
+        before = max(filter(now.is_soon_after, cache), default=None)
+        spans = None if before is None else cache[before]
+    start = now.day * _DAY_US
+    if before is None or spans is None:
+        spans = read_spans(connection, start, _END_OF_TIME)
+    else:
+        spans = _with_changes(connection, spans, before.last, start)
     with _LOCK:
-        cache[key] = spans
+        cache[now] = spans
         while len(cache) > _MOST:
             cache.popitem(last=False)
     return spans
 
 
-def _revision(connection: Connection) -> tuple[int, int]:
-    """Return what every change makes another: the last event, and the oldest incident, which retention moves."""
-    last = connection.scalar(select(func.max(_EVENT.id))) or 0
-    first = connection.scalar(select(func.min(_INCIDENT.id))) or 0
-    return last, first
+def _with_changes(connection: Connection, spans: Spans, last: int, since_us: int) -> Spans:
+    """Return spans with the incidents that have events after the last one as they are now."""
+    changed = connection.scalars(select(_EVENT.incident_id).where(_EVENT.id > last).distinct()).all()
+    of_changed = _E.incident_id.in_(any_of(connection, changed, "incident_number"))
+    new = _read(connection.execute(_columns().where(of_changed))).touching(since_us, _END_OF_TIME)
+    same = np.flatnonzero(~np.isin(spans.incident, np.array(changed, dtype=np.int64)))
+    return spans.take(same).joined(new)

@@ -81,6 +81,46 @@ def test_most_incidents_are_those_that_end_within_a_window(store: Store) -> None
         assert _spans._are_most(tx.incidents._connection, window)
 
 
+def _said(spans: Spans) -> list[tuple[object, ...]]:
+    """Return the rows with words in place of their codes."""
+    name = np.array([*spans.names, None], dtype=object)
+    words = [name[getattr(spans, column)] for column in _WORDS]
+    others = [column for column in Spans.__dataclass_fields__ if column not in {"names", *_WORDS}]
+    return list(zip(*words, *(getattr(spans, column).tolist() for column in others), strict=True))
+
+
+_WORDS = ("table", "check", "root_table", "cause")
+
+
+def test_kept_spans_follow_each_change(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After few events only the changed incidents are read; the rows are those of reading all."""
+    one, two, three = _fill(store)
+    since = to_us(AT - 20 * HOUR)
+    with store.reading() as tx:
+        before = tx.incidents.shared_spans(since)
+        assert tx.incidents.shared_spans(since) is before
+    monkeypatch.setattr(_spans, "read_spans", None)  # all of them are not read again
+    with store.writing() as tx:
+        tx.incidents.append(
+            tx.incidents.get(two), [Resolved(AT + 5 * HOUR, Resolution.FIXED)], recorded_at=AT, actor="x"
+        )
+        tx.incidents.append(tx.incidents.get(one), [RootNamed(three)], recorded_at=AT, actor="x")
+        tx.incidents.open(opened("d", table="raw.items", episode=episode(AT + HOUR)), recorded_at=AT, actor="x")
+        late = opened("e", episode=episode(AT - 90 * HOUR, resolved_at=None))
+        ended = tx.incidents.open(late, recorded_at=AT, actor="x")
+        tx.incidents.append(ended, [Resolved(AT - 80 * HOUR, Resolution.FIXED)], recorded_at=AT, actor="x")
+    with store.reading() as tx:
+        after = tx.incidents.shared_spans(since)
+        whole = tx.incidents.spans(since // _DAY_US * _DAY_US, to_us(AT + 999 * HOUR))
+        assert _said(after) == _said(whole)
+        assert len(set(after.incident)) == 4
+        assert tx.incidents.shared_spans(since) is after
+    assert _said(before) != _said(after)
+
+
+_DAY_US = 86_400_000_000
+
+
 def test_many_episodes_come_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """More episodes than are fetched at a time are all there, with one code for each name."""
     monkeypatch.setattr(_repository, "_BATCH", 100)
