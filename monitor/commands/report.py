@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from monitor.commands._options import Force, Locale, Page, format_for, reading
+from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, remember_format
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -160,7 +161,7 @@ def _period(project: "Project", name: str, now: "datetime") -> "Period":
 def _build(project: "Project", period: "Period", now: "datetime", *, scope: "ReportScope | None") -> "PeriodReport":
     from monitor.reporting.build import build_report, gather
 
-    with reading(project) as tx:
+    with reading(project) as tx, activity("building the report"):
         return build_report(gather(project, tx, period, now, scope=scope), period)
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.commands._options import From, To, reading, typed_times, window_between
-from monitor.terminal.output import Invocation
+from monitor.terminal.console import activity
+from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def simulate(
     changes = changes_of(running, proposed, chosen, schedule=proposal.schedule)
     if not changes:
         invocation.note("note: the proposal changes none of these checks")
-    with reading(running) as tx:
+    with reading(running) as tx, activity(f"replaying {count(len(changes), 'check')}"):
         try:
             result = simulated(running, proposed, tx, changes=changes, window=window, as_of=now)
         except TooManySlots as error:
