@@ -51,7 +51,7 @@ from monitor.reporting.period import Period
 from monitor.reporting.releases import releases_in
 from monitor.reporting.scope import ReportScope
 from monitor.reporting.timeline import timeline
-from monitor.summaries.coverage import Observed, lasting_gaps
+from monitor.summaries.coverage import Observed, lasting_gaps, silent_tables
 from monitor.summaries.grouping import by_domain
 from monitor.summaries.incident import title_of
 from monitor.summaries.products import product_states
@@ -294,6 +294,7 @@ def gather(
         contracts=[] if survey is None else [judge_contract(promise, survey) for promise in promises],
         products=product_states(project, tx, products, window_of(period), as_of=now, survey=survey),
         scan_costs=tx.costs.by_table(period.first, period.last),
+        unchecked=silent_tables(project, watches, now),
     )
     return evidence if scope is None else evidence.within(scope)
 

@@ -9,6 +9,7 @@ from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import Coverage, UnobservedTable
 from monitor.reporting.period import Period
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASONS
+from monitor.summaries.coverage import TableCoverage
 from monitor.summaries.promises import MeasuredPromise
 
 _SHOWN: Final = 5
@@ -53,7 +54,13 @@ def coverage_of(evidence: Evidence, period: Period) -> Coverage:
         without_owner=tuple(table.name for table in tables if evidence.owners[table.name] is None),
         without_checks=tuple(table.name for table in tables if not table.checks),
         promises=most_broken(evidence),
+        unchecked=_of_scope(evidence)[:_SHOWN],
     )
+
+
+def _of_scope(evidence: Evidence) -> tuple[TableCoverage, ...]:
+    names = {table.name for table in evidence.tables}
+    return tuple(line for line in evidence.unchecked if line.table in names)
 
 
 def most_broken(evidence: Evidence) -> tuple[MeasuredPromise, ...]:

@@ -29,7 +29,7 @@ from incidents.spans import Ints
 from monitor.config import Config, Table
 from monitor.releases.overview import ReleaseState
 from monitor.reporting.scope import ReportScope
-from monitor.summaries.coverage import MonitoringStart, Observed, kept_since, table_of
+from monitor.summaries.coverage import MonitoringStart, Observed, TableCoverage, kept_since, table_of
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.products import ProductState
 from monitor.summaries.promises import MeasuredPromise
@@ -52,6 +52,7 @@ class Evidence:
     promises: of learned limits, until the moment. contracts: their service levels in the period.
     products: the data products now, and in the period.
     scan_costs: cost of the runs of the period, by source and table.
+    unchecked: tables without a check that ran, the worst first.
     scope: everything is about these tables; None is all tables.
     owners: by table, the name to show. watching: since when tables are monitored. observed: when anything was observed.
     """
@@ -72,6 +73,7 @@ class Evidence:
     contracts: Sequence[JudgedContract] = ()
     products: Sequence[ProductState] = ()
     scan_costs: Mapping[tuple[str, str], Spending] = field(default_factory=dict)
+    unchecked: Sequence[TableCoverage] = ()
     scope: ReportScope | None = None
     owners: Mapping[str, str | None] = field(init=False)
     watching: MonitoringStart = field(init=False)

@@ -18,6 +18,7 @@ from monitor.reporting.figures import ComparedFigure
 from monitor.reporting.period import Period
 from monitor.reporting.scope import ReportScope
 from monitor.reporting.timeline import Timeline
+from monitor.summaries.coverage import TableCoverage
 from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.products import ProductState
 from monitor.summaries.promises import MeasuredPromise
@@ -45,7 +46,7 @@ class Coverage:
     `results` counts what checks found in the week, `evaluated` those of them that are not unknown; both are None of a
     week whose measurements are past retention. `silent` counts the checks that never ran at all. `unobserved` holds the
     tables with unobserved hours, most hours first; `unobserved_more` counts those left out. `promises`
-    are those of learned limits, the most broken first.
+    are those of learned limits, the most broken first. `unchecked`: tables of which no check ever ran, the worst first.
     """
 
     tables: int
@@ -64,6 +65,7 @@ class Coverage:
     without_owner: tuple[str, ...]
     without_checks: tuple[str, ...]
     promises: tuple[MeasuredPromise, ...] = ()
+    unchecked: tuple[TableCoverage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

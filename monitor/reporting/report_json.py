@@ -151,6 +151,7 @@ def _coverage(coverage: Coverage, localizer: MessageFormatter) -> dict[str, Any]
         "unobserved_more": coverage.unobserved_more,
         "without_owner": list(coverage.without_owner),
         "without_checks": list(coverage.without_checks),
+        "unchecked": [line.plain() for line in coverage.unchecked],
         "promises": [
             NamedPromise.measured(promise, check_id=promise.check_id).plain() for promise in coverage.promises
         ],

@@ -1,14 +1,28 @@
-"""Coverage: since when tables are monitored, observed time, and gaps that the store learns of at the next run."""
+"""Coverage: since when tables are monitored, observed time, and gaps that the store learns of at the next run.
 
+Also which tables and columns no check is of, which checks never ran, and what an hour of it would cost.
+"""
+
+import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from fractions import Fraction
+from typing import Any, Final, Literal, Self
 
+from pydantic import Field
+
+from checks import Check, Message
 from incidents import Gap, Watch, Window, gaps_after, to_us
 from monitor.config import Config, Table
+from monitor.config.project import Project
+from monitor.summaries.shapes import Amount, Moment, Sentence
+from store import ReadTransaction
+
+_NOT_NAMES: Final = {"id", "type", "severity", "why", "runbook", "open_on"}
+"""Parameters of checks that name no column."""
 
 
 def table_of(check_id: str) -> str:
@@ -152,3 +166,210 @@ def lasting_gaps(config: Config, watches: Mapping[str, Watch], until: datetime) 
         for check in table.checks:
             watch, period = watches.get(table.check_id(check)), table.period_of(check)
             yield from gaps_after(watch, table=table.name, until=until, period=period)
+
+
+class TableCoverage(Amount):
+    """What of a table no check is of; the amount is that of an hour of downtime now, null without a rate.
+
+    `silent`: no check of it ever ran. `never_run`: its checks that did not, by name. `not_applied`: checks of its
+    pattern that name a column which it does not have. `columns`, `unchecked`: its columns, and those that no check
+    names; null where they are not known. `rows`: by its last check; null before. `downstream`: tables that it feeds.
+    """
+
+    table: str
+    source: str
+    owner: str | None
+    tier: str | None
+    silent: bool
+    checks: int
+    never_run: tuple[str, ...]
+    not_applied: tuple[str, ...]
+    has_schedule: bool
+    gone_since: str | None
+    columns: int | None
+    unchecked: tuple[str, ...] | None
+    rows: int | None
+    consumers: tuple[str, ...]
+    downstream: int
+    gaps: tuple[Sentence, ...]
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """Return its place among others, the worst first: silent, dear, used by many, large."""
+        used = len(self.consumers) + self.downstream
+        return not self.gaps, not self.silent, -(self.amount or 0), -used, -(self.rows or 0), self.table
+
+
+class CheckCoverage(Amount):
+    """`tablewatch.coverage/1`: what no check is of; the amount is that of an hour of all silent tables at once.
+
+    `lines`: tables with a gap, the worst first; `more`: how many are not among them. `unlisted`: tables of the sources
+    that are not configured, by source; null where the catalogues were not read.
+    """
+
+    schema_: Literal["tablewatch.coverage/1"] = Field("tablewatch.coverage/1", alias="schema")
+    as_of: Moment
+    tables: int
+    silent: int
+    checks: int
+    never_run: int
+    columns: int
+    unchecked_columns: int
+    unknown_columns: int
+    lines: tuple[TableCoverage, ...]
+    more: int
+    unlisted: dict[str, tuple[str, ...]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueContents:
+    """What catalogues say: the columns of configured tables by name, and the tables of sources without an entry."""
+
+    columns: Mapping[str, Sequence[str]]
+    unlisted: Mapping[str, Sequence[str]]
+
+
+def known_columns(project: Project) -> Mapping[str, Sequence[str]]:
+    """Return the columns of the tables of patterns, by name, as their sources were seen last."""
+    expansion = project.loaded.texts.expansion
+    known = [] if expansion is None else [table for tables in expansion.known.values() for table in tables.values()]
+    return {table.name: table.columns for table in known if table.columns is not None}
+
+
+def check_coverage(
+    project: Project,
+    tx: ReadTransaction,
+    now: datetime,
+    *,
+    names: Collection[str],
+    most: int,
+    contents: CatalogueContents | None = None,
+) -> CheckCoverage:
+    """Return what no check is of, among tables; `most`: tables that are listed; `contents`: where they were read."""
+    tables = [table for table in project.config.tables if table.name in names]
+    rows: dict[str, int] = {}
+    for result in tx.results.latest([table.check_id(check) for table in tables for check in table.checks]).values():
+        if isinstance(counted := result.observed.get("rows"), int):
+            rows[result.table] = max(counted, rows.get(result.table, 0))
+    columns = {**known_columns(project), **({} if contents is None else contents.columns)}
+    lines = table_gaps(project, tables, tx.results.watches(), now, columns=columns, rows=rows)
+    ordered = sorted(lines, key=lambda line: line.rank)
+    gaps = [line for line in ordered if line.gaps]
+    silent = [line for line in lines if line.silent]
+    pricing, at_us = project.pricing, to_us(now)
+    prices = [pricing.per_hour(line.table, at_us) or Fraction() for line in silent]
+    return CheckCoverage.of(
+        project,
+        sum(prices, Fraction()) if project.priced else None,
+        as_of=now,
+        tables=len(lines),
+        silent=len(silent),
+        checks=sum(line.checks for line in lines),
+        never_run=sum(len(line.never_run) for line in lines),
+        columns=sum(line.columns or 0 for line in lines),
+        unchecked_columns=sum(len(line.unchecked or ()) for line in lines),
+        unknown_columns=sum(line.columns is None for line in lines),
+        lines=tuple(gaps[:most]),
+        more=len(gaps[most:]),
+        unlisted=None if contents is None else {name: tuple(there) for name, there in contents.unlisted.items()},
+    )
+
+
+def silent_tables(project: Project, watches: Collection[str], now: datetime) -> Sequence[TableCoverage]:
+    """Return the tables without a check that ran, the worst first, by the configuration and the ids of what ran."""
+    lines = table_gaps(project, project.config.tables, watches, now, columns={}, rows={})
+    return sorted((line for line in lines if line.silent), key=lambda line: line.rank)
+
+
+def table_gaps(
+    project: Project,
+    tables: Iterable[Table],
+    watches: Collection[str],
+    now: datetime,
+    *,
+    columns: Mapping[str, Sequence[str]],
+    rows: Mapping[str, int],
+) -> Sequence[TableCoverage]:
+    """Return what no check is of, table by table; `watches`: the ids of checks that ran."""
+    config, expansion = project.config, project.loaded.texts.expansion
+    skipped: dict[str, list[str]] = defaultdict(list)
+    for item in () if expansion is None else expansion.not_applied:
+        skipped[item.table].append(item.check)
+    gone = {} if expansion is None else expansion.gone
+    names: dict[int, frozenset[str]] = {}  # tables of one pattern share its checks
+    lines = []
+    for table in tables:
+        never = tuple(check.name for check in table.checks if table.check_id(check) not in watches)
+        of_table = columns.get(table.name)
+        named: set[str] = set()
+        for check in table.checks if of_table is not None else ():
+            named |= names.setdefault(id(check), _names_in(check))
+        unchecked = None if of_table is None else tuple(name for name in of_table if name.casefold() not in named)
+        parts: dict[str, Any] = {
+            "silent": len(never) == len(table.checks),
+            "checks": len(table.checks),
+            "never_run": never,
+            "not_applied": tuple(skipped[table.name]),
+            "has_schedule": table.schedule is not None or not table.own_checks,
+            "gone_since": gone.get(table.name),
+            "columns": None if of_table is None else len(of_table),
+            "unchecked": unchecked,
+        }
+        price = project.pricing.per_hour(table.name, to_us(now)) if project.priced else None
+        lines.append(
+            TableCoverage.of(
+                project,
+                price,
+                table=table.name,
+                source=table.source,
+                owner=config.owner_name(config.owner_of(table)),
+                tier=table.tier,
+                rows=rows.get(table.name),
+                consumers=config.consumers_of(table.name),
+                downstream=len(config.fed_by.get(table.name, ())),
+                gaps=tuple(_gaps(parts)),
+                **parts,
+            )
+        )
+    return lines
+
+
+def _gaps(parts: Mapping[str, Any]) -> Iterator[Message]:
+    """Yield what is missing of a table, in words."""
+    never = parts["never_run"]
+    if not parts["checks"]:
+        yield Message("no check")
+    elif parts["silent"]:
+        yield Message("no check has run")
+    elif never:
+        yield Message("never run: {names}", {"names": ", ".join(never)})
+    if not parts["has_schedule"]:
+        yield Message("no schedule")
+    if parts["gone_since"] is not None:
+        yield Message("missing in its source")
+    if parts["not_applied"]:
+        yield Message("not applied: {names}", {"names": ", ".join(parts["not_applied"])})
+    if parts["unchecked"] and parts["checks"]:
+        of = {"n": len(parts["unchecked"]), "of": parts["columns"]}
+        yield Message("{n:count} of {of:count} columns in no check", of)
+
+
+def _names_in(check: Check) -> frozenset[str]:
+    """Return all that a check may name as a column, folded: its texts, and the words of its SQL.
+
+    One of type schema is about types, so it names none.
+    """
+    if check.type == "schema":
+        return frozenset()
+    parameters: Any = check
+    texts = [text.casefold() for text in _texts(parameters.model_dump(exclude=_NOT_NAMES))]
+    return frozenset([*texts, *(word for text in texts for word in re.findall(r"\w+", text))])
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for item in value.items() for part in item for text in _texts(part))
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from (text for item in value for text in _texts(item))

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from monitor.answers.ask import Answer, AnswerPlan
 from monitor.config.web_model import cookie_name
 from monitor.integrations.results import ExternalRun
+from monitor.summaries.coverage import CheckCoverage
 from monitor.verbs.configuration import CHANGE, TableSettings
 from monitor.verbs.release import ReleaseName
 from monitor.verbs.verb import Access, Nothing
@@ -66,6 +67,7 @@ from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.checks import CheckCostPage, CheckCostQuery, CheckPage, CheckQuery, list_check_costs, show_check
 from monitor.web.views.configuration import ConfigPage, show_configuration
+from monitor.web.views.coverage import show_coverage
 from monitor.web.views.downtime import DowntimePage, DowntimeQuery, show_downtime
 from monitor.web.views.incident_list import IncidentListPage, IncidentQuery, list_incidents
 from monitor.web.views.incidents import IncidentPage, IncidentRequest, show_incident
@@ -191,6 +193,7 @@ def _pages() -> Iterator[WebRoute]:
     yield WebRoute("GET", "/keys", Access.READ, lambda _: Nothing(), "The keys of the pages", template="keys")
     yield from _page("/products", "products", list_products, ProductListPage, "List data products", NameListQuery)
     yield from _page("/products/{name}", "product", show_product, ProductPage, "Show a data product", ProductQuery)
+    yield from _page("/coverage", "coverage", show_coverage, CheckCoverage, "Show tables and columns without checks")
     yield from _page("/checks", "checks", list_check_costs, CheckCostPage, "What checks cost and find", CheckCostQuery)
     yield from _page("/checks/{id:path}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)

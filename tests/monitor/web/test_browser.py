@@ -35,6 +35,7 @@ PAGES: Final = (
     "/tables/orders",
     "/products",
     "/products/selling",
+    "/coverage",
     "/checks",
     "/checks/orders.not-null",
     "/downtime?noticed_within=15&repair=20",
