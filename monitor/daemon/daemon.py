@@ -123,7 +123,8 @@ class DaemonProcess:
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock, preload=_preload(project))
         me = DaemonIdentity(self._presence.id, store.is_file, clock.now() if once else None)
         self._once = once
-        self._refresh = TableRefresh(path)
+        self._refresh: TableRefresh | None = None
+        """Reads which tables patterns stand for, where there are any."""
         self._work = self._patiently(
             project, lambda: WorkLoop(store, self._pool, project, me=me, listener=self._observer)
         )
@@ -203,7 +204,8 @@ class DaemonProcess:
             raise
         finally:
             background.stop()
-            self._refresh.stop()
+            if self._refresh is not None:
+                self._refresh.stop()
             if stop_serving is not None:
                 stop_serving()
         LOG.info("stopped")
@@ -292,6 +294,7 @@ class DaemonProcess:
 
     def _refresh_tables(self) -> None:
         if self.project.loaded.texts.expansion is not None:
+            self._refresh = self._refresh or TableRefresh(self.project.loaded.path)
             self._refresh()
 
     def _report_alive(self) -> None:

@@ -317,9 +317,9 @@ def table_gaps(
         }
         price = project.pricing.per_hour(table.name, to_us(now)) if project.priced else None
         lines.append(
-            TableCoverage.of(
-                project,
-                price,
+            TableCoverage(
+                amount=project.currency.number(price),
+                currency=project.currency.code,
                 table=table.name,
                 source=table.source,
                 owner=config.owner_name(config.owner_of(table)),
