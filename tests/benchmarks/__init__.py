@@ -1,0 +1,1 @@
+"""Benchmarks in small: that they measure what they say."""
