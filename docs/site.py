@@ -63,6 +63,7 @@ NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks",
         "benchmarks-service",
         "benchmarks-disclosure",
+        "faultline",
         "papers",
         "architecture",
     ],

@@ -64,6 +64,7 @@ def main() -> None:
         work = options.work or Path(folder)
         work.mkdir(parents=True, exist_ok=True)
         jobs = list(_jobs(options, histories, injections, pythons, work))
+        jobs = [job for job in jobs if not options.kept or job.file.is_file()]
         before = os.getloadavg()[0]
         with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=4) as pool:
             outcomes = pool.map(run, jobs, 1)
@@ -91,6 +92,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--contestants", nargs="*", help="only those whose name begins with one of these texts")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--work", type=Path, help="where results are kept; by default nowhere")
+    parser.add_argument("--kept", action="store_true", help="judge nothing more: the results that are in --work")
     parser.add_argument("--list", type=Path, help="write the injections to this file, one JSON object a line")
     parser.add_argument("--page", type=Path, help="write the page to this file, docs/faultline.md")
     return parser.parse_args(words)

@@ -231,8 +231,9 @@ def _checks(knowledge: Knowledge) -> Iterator[Mapping[str, Any]]:
     learned = {"limits": {"learned": {"false_alarms": f"1 per {_promised_days(history)}d"}}}
     yield {"type": "primary_key", "columns": [*shape.key]}
     yield {"type": "not_null", "columns": [name for name in knowledge.not_null if name not in shape.key]}
-    if knowledge.missing:
-        yield {"id": "null-share", "type": "not_null", "columns": [*knowledge.missing], **learned}
+    for most in sorted(set(knowledge.missing.values())):
+        columns = [name for name, share in knowledge.missing.items() if share == most]
+        yield {"id": f"missing-{columns[0]}", "type": "not_null", "columns": columns, "max_ratio": most, **learned}
     for name, values in knowledge.values.items():
         yield {"id": f"values-{name}", "type": "accepted_values", "column": name, "values": [*values]}
     for name, (low, high) in knowledge.limits.items():
@@ -242,11 +243,11 @@ def _checks(knowledge: Knowledge) -> Iterator[Mapping[str, Any]]:
         yield {"type": "foreign_key", "columns": [column], "references": f"dimension.{key}"}
     yield {"type": "freshness", "column": "loaded_at", "max_age": f"{int(knowledge.max_age.total_seconds() / 60)}m"}
     rows = {"type": "volume", "column": "loaded_at", "window": window}
-    yield {"id": "rows", **rows, "min": knowledge.load_rows[0], "max": knowledge.load_rows[1]}
-    yield {"id": "rows-learned", **rows, **learned}
-    for name in shape.numbers[:2]:
+    yield {"id": "rows", **rows, "min": knowledge.load_rows[0], "max": knowledge.load_rows[1], **learned}
+    if knowledge.load_means is not None:
+        name, low, high = knowledge.load_means
         mean = {"type": "metric", "aggregate": "mean", "column": name, "time_column": "loaded_at", "window": window}
-        yield {"id": f"mean-{name}", **mean, **learned}
+        yield {"id": "mean", **mean, "min": low, "max": high, **learned}
     types = {name: _TYPES[type_] for name, type_ in shape.columns.items()}
     yield {"type": "schema", "columns": {**types, "loaded_at": "timestamp"}}
     if shape.event is not None:

@@ -218,6 +218,7 @@ def page(results: Results) -> str:
     definitions = [(f"{name}", kind.text) for name, kind in kinds().items()]
     return _PAGE.read_text(encoding="utf-8").format(
         date=done,
+        drawn=f"{len(results.injections):,}",
         injections=f"{counts[-1]:,}",
         peers=f"{of_peers[-1]:,}",
         versions=versions,
