@@ -26,9 +26,10 @@ from monitor.config.patterns import (
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import text
 from monitor.scan.results import Subject, Target
-from monitor.suggest.catalogue import CatalogueTable, TableEntry, list_tables, read_catalogue
+from monitor.suggest.catalogue import CatalogueTable, list_tables, read_catalogue
 from monitor.suggest.starter import with_id
-from monitor.suggest.suggest import SuggestionTarget, TableSuggestions, suggest_checks
+from monitor.suggest.suggest import TableSuggestions, suggest_checks
+from monitor.suggest.targets import suggestion_target
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.output_file import ProtectedFiles, write_text
 from monitor.terminal.problem import Problem, Stop
@@ -218,12 +219,16 @@ def _suggest(project: Project, source: str, expansion: Expansion, refreshed: Ref
         for relation, table in known.items()
         if table.checks is None and table.gone is None and any(item.takes(relation, table.schema) for item in patterns)
     ]
+    names, spec = {relation: table.name for relation, table in known.items()}, project.specs[source]
     for at in range(0, len(waiting), _BATCH):
         relations = waiting[at : at + _BATCH]
         before = dump_known(expansion.known)
         try:
-            entries = read_catalogue(project.specs[source], only=relations)
-            targets = [_target(project, source, entry, known[entry.name].name) for entry in entries]
+            entries = read_catalogue(spec, only=relations)
+            targets = [
+                suggestion_target(Target(Subject(names[entry.name], entry.name, ()), spec), entry, names)
+                for entry in entries
+            ]
             results = {item.name: item for item in suggest_checks(targets, project.clock).tables}
         except SourceError as error:
             refreshed.problems.append(Problem("source.unreachable", f"{error}; no checks are suggested yet"))
@@ -235,11 +240,6 @@ def _suggest(project: Project, source: str, expansion: Expansion, refreshed: Ref
             known[relation] = replace(known[relation], checks=_sure(result))
             refreshed.suggested += len(known[relation].checks or ())
         _keep(refreshed, expansion.known, before, write=True)
-
-
-def _target(project: Project, source: str, entry: TableEntry, name: str) -> SuggestionTarget:
-    target = Target(Subject(name, entry.name, ()), project.specs[source])
-    return SuggestionTarget(target, entry.key, entry.columns, ())
 
 
 def _sure(result: TableSuggestions) -> tuple[dict[str, object], ...]:

@@ -32,7 +32,8 @@ def suggest_for_catalogues(
         subjects = [Subject(names[place.name, entry.name], entry.name, ()) for entry in entries]
         here = {entry.name: names[place.name, entry.name] for entry in entries}
         targets = [
-            _target(Target(subject, place.spec), entry, here) for subject, entry in zip(subjects, entries, strict=True)
+            suggestion_target(Target(subject, place.spec), entry, here)
+            for subject, entry in zip(subjects, entries, strict=True)
         ]
         try:
             results[place.name] = suggest_checks(targets, clock, on_step=on_step)
@@ -85,12 +86,12 @@ def _suggest(project: Project, source: str, tables: Collection[Table]) -> Source
     targets = []
     for target in targets_of(project, [table.name for table in tables]):
         entry = entries.get(target.subject.relation, TableEntry(target.subject.relation))
-        targets.append(_target(target, entry, here))
+        targets.append(suggestion_target(target, entry, here))
     others = [table for table in project.config.tables if table.source == source and table not in tables]
     return suggest_checks(targets, project.clock, keys=list(_keys_of(others)))
 
 
-def _target(target: Target, entry: TableEntry, names: Mapping[str, str]) -> SuggestionTarget:
+def suggestion_target(target: Target, entry: TableEntry, names: Mapping[str, str]) -> SuggestionTarget:
     """Return a table with what its catalogue declares. `names`: of the configuration, by the tables of the source."""
     references = (replace(item, table=names[item.table]) for item in entry.references if item.table in names)
     return SuggestionTarget(target, entry.key, entry.columns, tuple(references))

@@ -240,3 +240,16 @@ def test_two_thousand_tables_of_postgresql_take_few_statements(
     tables = {table.name: table for table in load(Path("tablewatch.yaml")).config.tables}
     assert [name for name in tables if not name.startswith("wide.t")] == ["wide.View", "wide.a.b", "wide.parts"]
     assert sum(len(table.checks) for table in tables.values()) == 2_000
+
+
+@pytest.mark.usefixtures("shop")
+def test_declared_references_between_tables_of_a_pattern_are_suggested() -> None:
+    """By the names that the tables have in the configuration."""
+    _sql("CREATE TABLE visits (id INTEGER PRIMARY KEY, person INTEGER REFERENCES people (id))")
+    _sql("INSERT INTO visits VALUES (1, 1), (2, 2)")
+    text = CONFIG.replace("source: shop\n", "source: shop\n    suggest: sure\n")
+    Path("tablewatch.yaml").write_text(text, encoding="utf-8")
+    refreshed = refresh_tables(Path("tablewatch.yaml"), SystemClock())
+    assert refreshed is not None
+    checks = {check["type"]: check for check in json.loads(refreshed.text)["shop"]["visits"]["checks"]}
+    assert checks["foreign_key"]["references"] == "people.id"
