@@ -497,7 +497,7 @@ def test_quiet_week():
     assert report.incidents.rows == ()
     assert report.change is not None
     assert (report.change.n, report.change.ttd, report.change.ttr) == (-4 * HOUR, 0, 0)
-    assert str(report.headline) == "No data downtime this week, after 4:00:00 last week."
+    assert str(report.headline) == "No data downtime this week, after 4 h last week."
 
 
 def test_before_monitoring():
@@ -527,7 +527,7 @@ def test_reported_before_anything_was_watched():
     report = build([reported], since=400, now=at(500), results={})
     assert report.figures.this is not None
     assert (report.figures.this.n, report.figures.this.downtime_us) == (1, 4 * HOUR)
-    assert "4:00:00 of data downtime in one incident" in str(report.headline)
+    assert "4 h of data downtime in one incident" in str(report.headline)
     assert [bar.undetected_us is None for bar in report.parts] == [True, False, True, True, True, True, True]
     assert (report.coverage.begun, report.coverage.since) == (False, at(400))
     only_people = build([reported], since=None, results={})
