@@ -37,7 +37,11 @@ from sources import did_you_mean
 from sources.moments import within_years
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import ibis.expr.types as ir
+
+    from sources.table_diff import DiffSide
 
 
 __all__ = [
@@ -73,7 +77,8 @@ class Context:
 
     `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare
     table with it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column
-    that says when a row arrived. `references` holds the tables named by `refers_to`. `classified` says of
+    that says when a row arrived. `references` holds the tables named by `refers_to`, but for those of other sources,
+    whose names are `elsewhere`. `classified` says of
     which class columns are, where the configuration says it. `now(shift, zone)` is the time of
     the measurement plus `shift`: with a zone, as the latest naive wall clock which that zone has shown (see
     `checks._instants`); without, as UTC. `frame_rows` is the most rows that the source hands over as a frame
@@ -90,6 +95,7 @@ class Context:
     frame_rows: int = 1_000_000
     classified: Mapping[str, ColumnClass] = field(default_factory=dict)
     people: PeopleTable | None = None
+    elsewhere: frozenset[str] = frozenset()
 
     @property
     def rows(self) -> ir.IntegerScalar:
@@ -179,6 +185,8 @@ class CheckParameters(BaseModel):
     """Whether `judge` has an answer of its own for a table without rows; else `on_empty` decides."""
     looks_again: ClassVar[bool] = False
     """Whether `follow_up` has something to say."""
+    compares_sources: ClassVar[bool] = False
+    """Whether the table that it refers to may be in another source."""
     main_number: ClassVar[MainNumber | None] = None
     """The number that histories draw; None: the status alone is drawn."""
     summary: ClassVar[str]
@@ -302,6 +310,14 @@ class CheckParameters(BaseModel):
         del context
         return measurement
 
+    def beside(self, left: DiffSide, right: AbstractContextManager[DiffSide]) -> Sequence[Mapping[str, Any]]:
+        """Return what comes of comparing the table with one of another source; for checks that compare sources.
+
+        Raises:
+            Misconfigured, SourceError: they cannot be compared.
+        """
+        raise NotImplementedError
+
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Return what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
         if self.where is None:
@@ -329,6 +345,7 @@ class Check(Protocol):
     judges_empty: ClassVar[bool]
     judges_absence: ClassVar[bool]
     looks_again: ClassVar[bool]
+    compares_sources: ClassVar[bool]
     main_number: ClassVar[MainNumber | None]
     summary: ClassVar[str]
 
@@ -415,6 +432,13 @@ class Check(Protocol):
 
     def violations(self, context: Context) -> ir.Table | str | None:
         """The rows or keys that break the check, or a SELECT of them; None where it is of the whole table."""
+
+    def beside(self, left: DiffSide, right: AbstractContextManager[DiffSide]) -> Sequence[Mapping[str, Any]]:
+        """Return what comes of comparing the table with one of another source.
+
+        Raises:
+            Misconfigured, SourceError: they cannot be compared.
+        """
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Return what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""

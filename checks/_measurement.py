@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from checks._outcome import Status
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from checks.classes.counts import CountRequest, KeptAnswer
     from checks.classes.tables import ClassTables, PersonColumn
     from checks.parameters.rows import Sampling
+
+
+BESIDE: Final = "other"
+"""The name of what was asked of the other table that a check compares with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class Wants:
     `estimate`: the number of rows that the catalogue says, without a scan, as the values `rows`, `error` and
     `counted_at`. `newest`: the greatest value of a time column that the catalogue says, as the value `newest`.
     `last_write`: when the catalogue says that the table was last written, as the value `written`.
+    `beside`: a table of another source, to which the check's `beside` compares; its rows are the table `BESIDE`.
     """
 
     aggregates: Mapping[str, ir.Value] = field(default_factory=dict)
@@ -144,6 +149,7 @@ class Wants:
     last_write: bool = False
     frame: Frame | None = None
     earlier: Earlier | None = None
+    beside: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,10 @@
 """A total agrees with that of another table."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, MinLen
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -21,10 +24,16 @@ from checks._contract import (
     Status,
     Wants,
 )
+from checks._measurement import BESIDE
 from checks._outcome import Message
 from checks.classes.few_people import group_counts, is_of_few
 from checks.parameters.columns import ColumnName
 from checks.parameters.numbers import Number, decimal, display_number, plain
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from sources.table_diff import DiffSide
 
 _FINE: Final = Message("{own} matches {other}")
 _DIFFERS: Final = Message("{own} is {value:number}, {other} is {baseline:number}")
@@ -33,21 +42,24 @@ _DIFFERS_VALUE: Final = Message("{own} differs from {other}")
 
 
 class Against(BaseModel):
-    """The other side: an aggregate of another table of the same source."""
+    """The other side: an aggregate of another table, of the same source or another one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    table: Annotated[str, MinLen(1)] = Field(description="Other table.")
+    table: Annotated[str, MinLen(1)] = Field(
+        description="Other table: its name in the configuration, `source.table`, or a table of the same source."
+    )
     column: ColumnName | None = Field(None, description="Column of the other table; by default the same name.")
     aggregate: Aggregate | None = Field(None, description="Aggregate function of the other table; by default the same.")
 
 
 class Reconcile(CheckParameters):
-    """An aggregate equals that of another table of the same source, within a tolerance."""
+    """An aggregate equals that of another table, of the same source or another one, within a tolerance."""
 
     summary: ClassVar[str] = "An aggregate equals that of another table, within a tolerance."
     main_number: ClassVar[MainNumber | None] = MainNumber("value")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"tolerance", "relative_tolerance"})
+    compares_sources: ClassVar[bool] = True
 
     type: Literal["reconcile"] = "reconcile"
     aggregate: Aggregate = Field(description="Aggregate function.")
@@ -88,19 +100,31 @@ class Reconcile(CheckParameters):
 
     def wants(self, context: Context) -> Wants:
         """Request the aggregate here, and for the other one by a statement of its own."""
-        other = context.references[self.against.table]
-        other_context = Context(other, context.dialect, context.now)
-        try:
-            other_aggregates = aggregate(other_context, self._other_aggregate, self._other_column)
-        except Misconfigured as error:
-            raise Misconfigured(f"{self.against.table}: {error}") from None
+        other = context.references.get(self.against.table)
+        queries = {}
+        if other is not None:
+            queries[BESIDE] = self._other(Context(other, context.dialect, context.now))
         aggregates = aggregate(context, self.aggregate, self.column)
         earlier = None
         if context.people is not None and self.column is not None and context.people.protects(self.value_column):
             aggregates |= group_counts(context, self.column, filled=True)
             earlier = Earlier(last_shown=True)
-        queries = {"other": other.aggregate(**other_aggregates)}
-        return Wants({"rows": context.rows, **aggregates}, queries, earlier=earlier)
+        beside = self.against.table if other is None else None
+        return Wants({"rows": context.rows, **aggregates}, queries, earlier=earlier, beside=beside)
+
+    def beside(self, left: DiffSide, right: AbstractContextManager[DiffSide]) -> Sequence[Mapping[str, Any]]:
+        """Return the aggregate of the table of another source."""
+        del left
+        with right as side:
+            other = self._other(Context(side.table, side.dialect, side.now))
+            return side.source.fetch(side.compile(other))
+
+    def _other(self, context: Context) -> ir.Table:
+        try:
+            aggregates = aggregate(context, self._other_aggregate, self._other_column)
+        except Misconfigured as error:
+            raise Misconfigured(f"{self.against.table}: {error}") from None
+        return context.table.aggregate(**aggregates)
 
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the two numbers are further apart than allowed."""
@@ -112,7 +136,7 @@ class Reconcile(CheckParameters):
             "relative_tolerance": plain(self.relative_tolerance),
         }
         value = _total(measurement.values, self.aggregate, own, observed)
-        baseline = _total(measurement.tables["other"][0], self._other_aggregate, other, observed)
+        baseline = _total(measurement.tables[BESIDE][0], self._other_aggregate, other, observed)
         if isinstance(value, Outcome):
             return value
         if isinstance(baseline, Outcome):

@@ -123,6 +123,21 @@ def microseconds(moment: Moment, dialect: str) -> ir.IntegerValue:
     return value.between(first, last).ifelse(total, ibis.null("int64"))
 
 
+def microseconds_of_text(text: str, *, in_utc: bool = False) -> str | None:
+    """Return the microseconds since 1970 of ISO text, with `Z` where it has an offset; None if it is no moment.
+
+    Of more digits it is the nanoseconds, and `n`. `in_utc`: text without an offset is of UTC.
+    """
+    moment = _read(text)
+    if moment is None:
+        return None
+    fraction = _FRACTION.search(text)
+    rest = "" if fraction is None else fraction[1][_MICROSECONDS:].rstrip("0")
+    total = (datetime.fromisoformat(moment) - _START) // _MICROSECOND
+    number = f"{total * 1000 + int(rest[:3].ljust(3, '0'))}n" if rest else str(total)
+    return f"{number}Z" if in_utc or _has_offset(text) else number
+
+
 def register(connection: sqlite3.Connection) -> None:
     """Offer a SQLite connection the functions that `as_moment` and `microseconds` call, and hashes of values."""
     connection.create_function(_SQLITE_MOMENT, 1, _read, deterministic=True)
@@ -226,6 +241,7 @@ def _functions() -> _Functions:
 
 
 _matches_iso: Final = re.compile(_ISO).fullmatch
+_FRACTION: Final = re.compile("[.]([0-9]+)")
 _matches_offset: Final = re.compile(_ISO_WITH_OFFSET).fullmatch
 
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from sources import canonical_text
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline, Deadlines
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
@@ -56,6 +57,7 @@ class Sqlite(EngineSource):
             for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "case_sensitive_like=ON"):
                 connection.execute(f"PRAGMA {setting}")
             register(connection)
+            canonical_text.register(connection)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it may be no file of SQLite
 
     def _make_backend(self) -> SQLBackend:

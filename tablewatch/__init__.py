@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tablewatch._check import check
+from tablewatch._diff import diff
 from tablewatch._errors import InvalidInput, NotAvailable, TablewatchError
 from tablewatch._project import TablewatchProject, load
 from tablewatch._report import ChecksFailed, Report, ReportedCheck
@@ -48,6 +49,7 @@ __all__ = [
     "__version__",
     "check",
     "checks",
+    "diff",
     "differential_privacy",
     "generalisation",
     "gx",

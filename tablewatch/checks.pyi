@@ -100,6 +100,33 @@ def delta_presence(
         InvalidInput: a parameter is wrong.
     """
 
+def diff(
+    *,
+    against: str,
+    key: str | list[str] | tuple[str, ...],
+    where: str | None = ...,
+    on_empty: Literal["unknown", "pass", "fail"] = ...,
+    warn: Mapping[str, Any] = ...,
+    columns: list[str] | tuple[str, ...] | None = ...,
+    at_most: int = ...,
+    **common: Unpack[_Common],
+) -> Check:
+    """Every row is in another table with equal values and the other way round; rows with the same key are compared.
+
+    Args:
+        where: A boolean SQL expression over the table's own columns, in the source's dialect.
+        on_empty: Outcome without rows or values to evaluate.
+        warn: Warning limits; violating only these is a warning, not a failure.
+        against: Other table: its name in the configuration, `source.table`, or a table of the same source.
+        key: Column or columns that identify a row in both tables.
+        columns: Columns to compare; by default all of both tables.
+        at_most: Maximum number of rows that differ.
+        **common: What every check takes.
+
+    Raises:
+        InvalidInput: a parameter is wrong.
+    """
+
 def expectation(
     *,
     expectation: str,
@@ -591,7 +618,7 @@ def reconcile(
     relative_tolerance: float | Decimal | str | date = ...,
     **common: Unpack[_Common],
 ) -> Check:
-    """An aggregate equals that of another table of the same source, within a tolerance.
+    """An aggregate equals that of another table, of the same source or another one, within a tolerance.
 
     Args:
         where: A boolean SQL expression over the table's own columns, in the source's dialect.

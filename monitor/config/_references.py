@@ -81,7 +81,7 @@ def foreign_sources(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Proble
         own = source_of.get(built_checks.table)
         for name in built_checks.check.refers_to:
             other = source_of.get(name, own)
-            if other != own:
+            if other != own and not built_checks.check.compares_sources:
                 at = _place_of_reference(built_checks.node, name)
                 message = f"'{name}' is in source '{other}', but '{built_checks.table}' is in source '{own}'"
                 yield problem_at(
@@ -103,9 +103,11 @@ def checks_of_nothing(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Prob
 
 def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Yield references to tables that are not configured; they are no errors, since the source may have them."""
-    tables = Names.of(tree).tables
+    tables, sources = Names.of(tree).tables, entries(child(tree, "sources"))
     for built_checks in built:
         for name in built_checks.check.refers_to:
+            if built_checks.check.compares_sources and name.partition(".")[0] in sources:
+                continue  # `source.table`
             if name not in tables:
                 at = _place_of_reference(built_checks.node, name)
                 message = f"table '{name}' is not configured; assumed to be in the source of '{built_checks.table}'"

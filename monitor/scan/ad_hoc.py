@@ -173,14 +173,15 @@ def _is_path(data: Any) -> bool:
 def _name_of(data: Any) -> str:
     if _is_path(data):
         return Path(fspath(data)).name.partition(".")[0].strip("*") or _DATA
-    if _is_ibis(data):
+    if is_ibis(data):
         from sources.ibis_table import name_of
 
         return name_of(data) or _DATA
     return _DATA
 
 
-def _is_ibis(data: Any) -> bool:
+def is_ibis(data: Any) -> bool:
+    """Check whether data is an Ibis table or expression, without importing Ibis."""
     return type(data).__module__.partition(".")[0] == "ibis"
 
 
@@ -213,7 +214,7 @@ def _of_files(spec: SourceSpec, about: AdHocTable) -> SourceSpec:
 def _frames(tables: Mapping[str, Any]) -> Mapping[str, Any]:
     from sources.frame import arrow_data
 
-    if all(map(_is_ibis, tables.values())):
+    if all(map(is_ibis, tables.values())):
         from sources.ibis_table import as_stream, is_ibis_table, sql_backend
 
         if all(map(is_ibis_table, tables.values())):

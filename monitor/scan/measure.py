@@ -16,10 +16,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from checks import Check, Frame, Measurement, Misconfigured, Outcome, SegmentedMeasurement, UnknownReason
+from checks._measurement import BESIDE
 from checks.classes.counts import ClosedPart, CountRequest
 from checks.gx.caller import Caller
 from checks.gx.worker_door import GxRequest, evaluate
-from monitor.scan.results import CheckMeasurement, CountState, misconfigured, not_evaluated
+from monitor.scan.results import CheckMeasurement, CountState, OtherTable, Target, misconfigured, not_evaluated
 from monitor.scan.sql_template import SqlTemplate, TimeLiterals
 from monitor.scan.table_plan import PlannedQuery, Relatives, TablePlan
 from sources import Source, SourceError
@@ -41,14 +42,15 @@ def measure(
     now: datetime,
     literals: TimeLiterals,
     *,
-    keeper: CountState | None = None,
+    target: Target | None = None,
     caller: Caller | None = None,
 ) -> Sequence[CheckMeasurement]:
     """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions.
 
-    `keeper`: what is known of counts that are kept; None where nothing is kept. `caller`: calls Great Expectations.
+    `target`: what is known of counts that are kept, and of tables of other sources. `caller`: calls Great Expectations.
     """
-    return _Run(plan, source, now, literals, keeper, caller).measure()
+    known = () if target is None else (target.keeper, caller, target.others)
+    return _Run(plan, source, now, literals, *known).measure()
 
 
 @dataclass
@@ -59,6 +61,7 @@ class _Run:
     literals: TimeLiterals
     keeper: CountState | None = None
     caller: Caller | None = None
+    others: Mapping[str, OtherTable] = field(default_factory=dict)
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -94,6 +97,8 @@ class _Run:
         for check_id, wants in self.plan.wants.items():
             if wants.frame is not None:
                 self._run_frame(check_id, wants.frame)
+            if wants.beside is not None and check_id not in self.failed:
+                self._run_beside(check_id, wants.beside)
 
     def _answer(self, check_id: str, check: Check) -> CheckMeasurement:
         result: Measurement | SegmentedMeasurement | Outcome = self._found(check_id)
@@ -323,6 +328,16 @@ class _Run:
         result = self._attempt([check_id], ask)
         if result is not None:
             self.frames[check_id] = result
+
+    def _run_beside(self, check_id: str, other: str) -> None:
+        from monitor.scan.beside import compare_beside  # only where a check compares with another source
+
+        subject = self.plan.subject
+        check = dict(subject.checks)[check_id]
+        ask = partial(compare_beside, check, subject, self.source, other=self.others[other], now=self.now)
+        rows = self._attempt([check_id], ask)
+        if rows is not None:
+            self._keep_rows(check_id, BESIDE, rows)
 
     def _keep_values(self, plan: TablePlan, row: Mapping[str, Any]) -> None:
         for check_id, columns in plan.columns.items():

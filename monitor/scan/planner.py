@@ -289,7 +289,12 @@ class _PlanBuilder:
             frame_rows=subject.frame_rows,
             classified=subject.classified,
             people=subject.people,
-            references={name: source.table(subject.relations.get(name, name)) for name in check.refers_to},
+            references={
+                name: source.table(subject.relations.get(name, name))
+                for name in check.refers_to
+                if name not in subject.elsewhere
+            },
+            elsewhere=subject.elsewhere,
         )
 
 

@@ -96,6 +96,8 @@ class Subject:
     loaded_at: str | None = None
     relations: Mapping[str, str] = field(default_factory=dict)
     """Names of configured tables to their names within this source, for references."""
+    elsewhere: frozenset[str] = frozenset()
+    """Names of tables of other sources that checks refer to."""
     frame_rows: int = 1_000_000
     """The most rows to hand to a Great Expectations expectation."""
     classified: Mapping[str, ColumnClass] = field(default_factory=dict)
@@ -138,13 +140,23 @@ class CountState:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherTable:
+    """A table of another source than that of the watched one: its name there, and the declared zones of its times."""
+
+    source: SourceSpec
+    relation: str
+    zones: Zones
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A table to look at in a pass, where it lives and who answers for it.
 
     `period` is the longest time between two scheduled runs, None without a schedule. `keeper` is for checks whose
     counts are kept; None where nothing is kept: then they count everything, and keep nothing. `question`: what is asked
     about a protected table, which has no checks here then. `maintenance`: planned work, as `[start, end)`. `as_of`: the
-    past time at which the table is to be seen; None for now.
+    past time at which the table is to be seen; None for now. `others`: the tables of other sources that checks compare
+    with, by the names that the checks give them.
     """
 
     subject: Subject
@@ -155,6 +167,7 @@ class Target:
     question: PrivateQuestion | None = field(default=None, compare=False, repr=False)
     maintenance: tuple[tuple[datetime, datetime], ...] = ()
     as_of: datetime | None = None
+    others: Mapping[str, OtherTable] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -391,6 +404,7 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
     checks = [check for check in table.own_checks if only is None or check.name in only]
     source = config.sources[table.source]
     names = project.relations[table.source]
+    others = _others(project, table, checks)
     subject = Subject(
         name=table.name,
         relation=table.table or table.name,
@@ -399,6 +413,7 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
         loaded_at=table.loaded_at,
         # not of the whole source: it goes to the workers
         relations={name: names[name] for check in checks for name in check.refers_to if name in names},
+        elsewhere=frozenset(others),
         frame_rows=source.expectation_rows,
         classified=table.columns,
         people=project.people_tables.get(table.name),
@@ -413,7 +428,23 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
         maintenance=tuple(
             work.span(config.timezone) for work in config.maintenance if work.concerns(table.name, table.domain)
         ),
+        others=others,
     )
+
+
+def _others(project: Project, table: Table, checks: Sequence[Check]) -> Mapping[str, OtherTable]:
+    """Return the tables of other sources that checks compare with: configured ones by name, others as source.table."""
+    results: dict[str, OtherTable] = {}
+    for name in {name for check in checks if check.compares_sources for name in check.refers_to}:
+        other = project.config.table(name)
+        source, _, relation = name.partition(".")
+        if other is not None and other.source != table.source:
+            zones = Zones(project.config.sources[other.source].timezone, other.timezones)
+            results[name] = OtherTable(project.specs[other.source], other.table or other.name, zones)
+        elif other is None and relation and source in project.config.sources and source != table.source:
+            zones = Zones(project.config.sources[source].timezone)
+            results[name] = OtherTable(project.specs[source], relation, zones)
+    return results
 
 
 def with_absence(

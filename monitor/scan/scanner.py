@@ -126,17 +126,20 @@ class _SourceScanner:
         return TableResult(target, started_at, self._clock.now(), (), outcome)
 
     def _measure(self, target: Target, now: datetime) -> Sequence[CheckMeasurement]:
-        subject, keeper = target.subject, target.keeper
+        subject = target.subject
         known = self._known_plan(subject)
         if known is not None:
-            measured = measure(known, self._source, now, self._literals, keeper=keeper, caller=self._caller)
+            measured = self._run(known, target, now)
             if not any(_is_misconfigured(item) for item in measured):
                 return measured
         fresh = self._plan(target)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)
         if self._plan_file is not None:
             self._plan_file.keep(fresh, self._source)
-        return measure(fresh, self._source, now, self._literals, keeper=keeper, caller=self._caller)
+        return self._run(fresh, target, now)
+
+    def _run(self, plan: TablePlan, target: Target, now: datetime) -> Sequence[CheckMeasurement]:
+        return measure(plan, self._source, now, self._literals, target=target, caller=self._caller)
 
     def _known_plan(self, subject: Subject) -> TablePlan | None:
         known = self._plans.get(subject.name)

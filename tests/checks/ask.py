@@ -39,6 +39,7 @@ from checks.classes.tables import ClassTables, sizes_of
 from checks.sampling import sampled_wants
 from checks.sql_text.statement import select_sql
 from checks.sql_text.where import predicate_sql
+from sources import canonical_text
 from sources.moments import register
 from sources.postgres_columns import table_of
 from sources.postgresql import columns_of
@@ -138,6 +139,7 @@ def _engine(dialect: str) -> Any:
         backend.con.execute("SET TimeZone = 'UTC'")
     else:
         register(backend.con)
+        canonical_text.register(backend.con)
     return backend
 
 

@@ -44,6 +44,9 @@ OTHERS = {
     "crm.customers": ibis.table({"customer_id": "int64"}, name="customers"),
     "shop.lines": ibis.table({"customer": "int64", "number": "int64"}, name="lines"),
     "finance.ledger": ibis.table({"total": "decimal(18, 2)"}, name="ledger"),
+    "warehouse.orders": ibis.table(
+        {"order_id": "int64", "amount": "decimal(18, 2)", "status": "string"}, name="copies"
+    ),
     "public.voters": ibis.table({"born": "int64", "zip": "string", "sex": "string"}, name="voters"),
     "public.reviews": ibis.table(
         {"reviewer": "string", "shop": "int64", "paid": "decimal(18, 2)", "ordered_at": "timestamp"}, name="reviews"
@@ -214,6 +217,7 @@ def test_observes_what_is_published(name, dialect):
     tables |= {
         "shop.lines": Rows({"customer": "int", "number": "int"}),
         "finance.ledger": Rows({"total": "decimal"}, [(15,)]),
+        "warehouse.orders": Rows({"order_id": "int", "amount": "decimal", "status": "text"}, [(1, 5, "paid")]),
         "public.voters": Rows({"born": "int", "zip": "text", "sex": "text"}, [person[:3]] * 5),
         "public.reviews": Rows(
             {"reviewer": "text", "shop": "int", "paid": "decimal", "ordered_at": "timestamp"}, [("x", 1, 4, at)]

@@ -29,6 +29,7 @@ Row: TypeAlias = Mapping[str, Any]
 Tables: TypeAlias = Mapping[str, Sequence[Row]]
 Case: TypeAlias = tuple[Mapping[str, Any], Callable[[Tables], Mapping[str, Any]]]
 _NOT_HERE = {
+    "diff": "compares two tables, also of two engines: tests/sources/test_table_diff.py",
     "expectation": "Great Expectations asks itself: tests/checks/gx",
     "external": "other tools evaluate it",
     "re_release": "needs releases of a store: tests/checks/test_re_release.py",

@@ -94,6 +94,8 @@ def play_commands(place: Place) -> None:
         ("check", ["check", "--format", "json"]),
         ("check-human", ["check", NO_GX, "!source:duckdb", "!source:parquet", "--show-rows", "3", "--show-sql"]),
         ("check-no-store", ["check", "duckdb.*_slip", "--no-store", "--only-failed"]),
+        ("diff", ["diff", "csv.people", "sqlite.people", "--key", "id", "--columns", "name,fee", "--show-rows", "3"]),
+        ("diff-by-name", ["diff", "sqlite.people", "duckdb.people", "--key", "name,id", "--format", "json"]),
         ("run-once", ["run", "--once"]),
         *_reading(),
         *_changing(),

@@ -60,6 +60,7 @@ VALID: dict[str, Sequence[str]] = {
     "dev new-channel": ["pigeon_post"],
     "dev new-check": ["parcel_weight"],
     "dev new-source": ["tape_store"],
+    "diff": ["refunds", "refunds", "--key", "id"],
     "privacy disclosure compare": ["people.csv", "--by", "age"],
     "downtime estimate": ["--tables", "10"],
     "export contract": ["orders"],
