@@ -28,6 +28,7 @@ from checks._contract import (
 )
 from checks._instants import first_change, latest_local_time, moment_of_local_time, within_calendar
 from checks._judge import judge, judge_absence, not_found, timed_out, without_rows
+from checks._measurement import BESIDE
 from checks._outcome import Message, MessageFormatter, PlainEnglish, format_duration, nearest_ratio
 from checks._segments import (
     MOST_SEGMENTS,
@@ -42,6 +43,7 @@ from checks.parameters.scalars import ConfirmRule
 from sources import NOTHING_TOLD, ReadVolume, did_you_mean
 
 __all__ = [
+    "BESIDE",
     "MOST_SEGMENTS",
     "NOTHING_TOLD",
     "Check",

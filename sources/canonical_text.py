@@ -15,13 +15,10 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import reduce
 from hashlib import md5
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sources.expressions import dt, engine_function, ibis, ir
 from sources.moments import as_moment, microseconds, microseconds_of_text
-
-if TYPE_CHECKING:
-    import sqlite3
 
 DIGESTS: Final = {
     "duckdb": "('0x' || substr(md5({0}), 1, 15))::BIGINT",
@@ -33,7 +30,6 @@ DIGESTS: Final = {
 DIGEST_BITS: Final = 60
 
 _SQLITE_CELL: Final = "tablewatch_cell"
-_SQLITE_DIGEST: Final = "tablewatch_digest"
 _LEAST_PLAIN, _LEAST_LARGE = 1e-4, 1e15
 """Between these all engines write a float without an exponent."""
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:[.][0-9]*)?")
@@ -104,12 +100,6 @@ def row_text(cells: Sequence[ir.StringValue]) -> ir.StringValue:
     return reduce(lambda text, next_cell: text + "|" + next_cell, filled)
 
 
-def register(connection: sqlite3.Connection) -> None:
-    """Offer a SQLite connection the functions that `cell` and `DIGESTS` call."""
-    connection.create_function(_SQLITE_CELL, 3, _cell_of, deterministic=True)
-    connection.create_function(_SQLITE_DIGEST, 1, _digest, deterministic=True)
-
-
 def _hex(column: ir.Column, dialect: str) -> ir.StringValue:
     if dialect == "postgres":
         return engine_function("encode", (column.type(), dt.string), dt.string)(column, "hex")
@@ -170,11 +160,12 @@ def _time(column: ir.Column, kind: CellKind, dialect: str, *, in_utc: bool) -> i
     return ibis.coalesce(text + zone, other)
 
 
-def _digest(text: str) -> int:
+def digest_of(text: str) -> int:
+    """Return the digest of a text, for SQLite."""
     return int(md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:15], 16)
 
 
-def _cell_of(kind: str, in_utc: int, value: object) -> str | None:
+def cell_of_sqlite(kind: str, in_utc: int, value: object) -> str | None:
     """Return the canonical text of a value as SQLite keeps it; one of another kind than declared stands behind `!`."""
     if value is None:
         return None

@@ -13,7 +13,6 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from sources import canonical_text
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline, Deadlines
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
@@ -57,7 +56,8 @@ class Sqlite(EngineSource):
             for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "case_sensitive_like=ON"):
                 connection.execute(f"PRAGMA {setting}")
             register(connection)
-            canonical_text.register(connection)
+            connection.create_function("tablewatch_cell", 3, _cell, deterministic=True)
+            connection.create_function("tablewatch_digest", 1, _digest, deterministic=True)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it may be no file of SQLite
 
     def _make_backend(self) -> SQLBackend:
@@ -131,6 +131,18 @@ class Sqlite(EngineSource):
         if family == "SQLITE_READONLY":
             return QueryFailed(self._error_text("the connection is read-only, but the statement writes", error))
         return QueryFailed(self._error_text(f"SQLite refused the statement: {code or 'no code'}", error))
+
+
+def _cell(kind: str, in_utc: int, value: object) -> str | None:
+    from sources.canonical_text import cell_of_sqlite  # only where tables are compared
+
+    return cell_of_sqlite(kind, in_utc, value)
+
+
+def _digest(text: str) -> int:
+    from sources.canonical_text import digest_of
+
+    return digest_of(text)
 
 
 def _decode(text: bytes) -> str:

@@ -174,7 +174,7 @@ class DifferingKeys:
             self.places[kind].append(place)
 
 
-class Comparison:
+class TableComparison:
     """Two tables side by side: the left one is asked in this thread, the right one in another."""
 
     def __init__(self, left: DiffSide, right: DiffSide, thread: ThreadPoolExecutor, compared: ComparedColumns) -> None:
@@ -377,7 +377,7 @@ def side_by_side(
     key: Sequence[str],
     columns: Sequence[str] | None = None,
     where: str | None = None,
-) -> Iterator[Comparison]:
+) -> Iterator[TableComparison]:
     """Open the right side in a thread of its own, and yield how the two compare, of the rows that `where` takes.
 
     Raises:
@@ -387,7 +387,7 @@ def side_by_side(
         opened = thread.submit(right.__enter__).result()
         try:
             compared = ComparedColumns.of(left, opened, key=key, columns=columns)
-            yield Comparison(left.filtered(where), opened.filtered(where), thread, compared)
+            yield TableComparison(left.filtered(where), opened.filtered(where), thread, compared)
         finally:
             thread.submit(right.__exit__, None, None, None).result()
 

@@ -40,7 +40,7 @@ def diff(
     from monitor.clock import SystemClock
     from monitor.config import ConfigError
     from monitor.scan.ad_hoc import AdHocTable, check_data, is_ibis, target_of
-    from monitor.scan.beside import diff_tables
+    from monitor.scan.two_tables import diff_tables
     from monitor.terminal.redaction import Redactor
 
     keys = [key] if isinstance(key, str) else list(key)

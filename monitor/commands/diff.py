@@ -44,7 +44,7 @@ def diff(
     from monitor.clock import SystemClock
     from monitor.reporting.terminal_views.diff_report import draw_diff, draw_rows
     from monitor.reporting.terminal_views.pass_report import pass_as_json
-    from monitor.scan.beside import diff_tables
+    from monitor.scan.two_tables import diff_tables
 
     invocation: Invocation = ctx.obj
     one, other = _target(left, invocation), _target(right, invocation)

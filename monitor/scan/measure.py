@@ -15,8 +15,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from checks import Check, Frame, Measurement, Misconfigured, Outcome, SegmentedMeasurement, UnknownReason
-from checks._measurement import BESIDE
+from checks import BESIDE, Check, Frame, Measurement, Misconfigured, Outcome, SegmentedMeasurement, UnknownReason
 from checks.classes.counts import ClosedPart, CountRequest
 from checks.gx.caller import Caller
 from checks.gx.worker_door import GxRequest, evaluate

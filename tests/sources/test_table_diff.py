@@ -263,7 +263,7 @@ def test_every_pair_of_engines_agrees_on_equal_rows_and_on_each_change(pair: tup
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_composite_key_of_texts_and_nulls(pair: tuple[str, str], tables: Tables) -> None:
-    """Texts of a key are told apart letter by letter, blanks included; NULL is a key of its own, and no empty text."""
+    """Texts of a key differ by each letter, blanks included; NULL is a key of its own, and no empty text."""
     types = {"part": "TEXT", "id": "BIGINT", "x": "DOUBLE PRECISION"}
     rows = [("a", 1, 1.0), ("A", 1, 1.0), ("a ", 1, 1.0), ("", 1, 1.0), (None, 1, 1.0), ("a", None, 1.0)]
     rows.append(("\u00e9", 1, 2.0))

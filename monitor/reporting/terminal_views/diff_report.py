@@ -9,8 +9,8 @@ from rich.text import Text
 from checks import Misconfigured
 from checks.diff import Diff
 from monitor.reporting.terminal_views.pass_report import pass_lines
-from monitor.scan.beside import differing_rows
 from monitor.scan.results import PassResult, Target
+from monitor.scan.two_tables import differing_rows
 from monitor.terminal.redaction import visible
 from monitor.terminal.tables import draw_table
 from sources import SourceError
