@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import cache
 from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from typing import Any
 import duckdb
 import ibis
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sources import Source, SourceSpec, open_source
+from sources.canonical_text import CellKind, cell, cell_of_sqlite
 from sources.table_diff import (
     ComparedColumns,
     DifferingKeys,
@@ -420,3 +424,26 @@ def test_wall_clocks_of_utc_compare_with_times_of_a_zone(tables: Tables) -> None
     right = tables.make("duckdb", "new_rows", rows, {"id": "BIGINT", "v": "TIMESTAMPTZ"})
     with opened(left, is_utc=lambda _: True) as one, side_by_side(one, opened(right), key=["id"]) as comparison:
         assert comparison.run().changed == 1
+
+
+DIGITS = st.integers(-(10**18), 10**18)
+
+
+@given(digits=DIGITS, scale=st.integers(0, 18), x=st.floats(allow_nan=False, width=64))
+@settings(deadline=None)
+def test_numbers_have_the_text_that_python_writes_of_them(digits: int, scale: int, x: float) -> None:
+    """DuckDB writes decimals and floats as Python does for SQLite, so equal numbers have equal texts."""
+    number = Decimal(digits).scaleb(-scale)
+    kinds = {"d": (f"DECIMAL(38, {scale})", str(number), CellKind.NUMBER), "x": ("DOUBLE", repr(x), CellKind.FLOAT)}
+    backend = _backend()
+    columns = ", ".join(f"'{value}'::{kind} AS {name}" for name, (kind, value, _) in kinds.items())
+    table = backend.sql(f"SELECT {columns}")
+    cells = {name: cell(table[name], kind, "duckdb") for name, (_, _, kind) in kinds.items()}
+    [found] = backend.con.execute(backend.compile(table.select(**cells))).fetchall()
+    assert found == (cell_of_sqlite("number", 0, str(number)), cell_of_sqlite("float", 0, x))
+    assert cell_of_sqlite("float", 0, float(number)) == cell_of_sqlite("float", 0, repr(float(number)))
+
+
+@cache
+def _backend() -> Any:
+    return ibis.duckdb.connect()
