@@ -20,11 +20,11 @@ OBSERVED = {
 }
 _GIVEN = {"key": "id", "columns": ["b"], "against": "o"}
 EFFECTS = {
-    "against": ({"key": "id", "columns": ["id"]}, "o", "hours"),
+    "against": ({"key": "id", "columns": ["id"]}, "o", "t2"),
     "key": ({"against": "t2", "columns": ["a"], "at_most": 3}, "id", "a"),
     "columns": ({"key": "id", "against": "o"}, ["id"], ["b"]),
     "at_most": (_GIVEN, 0, 9),
-    "where": (_GIVEN, ABSENT, "b = 'x'"),
+    "where": (_GIVEN, ABSENT, "id = 1"),
     "warn": ({**_GIVEN, "at_most": 9}, ABSENT, {"at_most": 1}),
     "on_empty": ({**_GIVEN, "where": "id > 99"}, "unknown", "pass"),
 }
