@@ -194,7 +194,7 @@ def _number_of(value: object, *, as_float: bool) -> str | None:
         return None
     if not number:
         return "0"
-    if as_float and not _LEAST_PLAIN <= abs(number) < _LEAST_LARGE:
+    if as_float and not _LEAST_PLAIN <= float(abs(number)) < _LEAST_LARGE:
         sign, digits, exponent = number.as_tuple()
         shorter = "".join(map(str, digits)).rstrip("0")
         return f"{'-' if sign else ''}{shorter.lstrip('0')}e{int(exponent) + len(digits) - len(shorter)}"

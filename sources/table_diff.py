@@ -345,21 +345,21 @@ class TableComparison:
                     for name, one, other in zip(names, lefts[0][2:], rights[0][2:], strict=True):
                         by_column[name] += one != other
 
-    def _digests(self, side: DiffSide, *, within: tuple[int, Collection[int]]) -> Iterator[Sequence[tuple[Any, ...]]]:
+    def _digests(self, side: DiffSide, *, within: tuple[int, Collection[int]]) -> Generator[Sequence[tuple[Any, ...]]]:
         names = ["t", *(f"c{at}" for at in range(len(self.compared.others)))]
         digests = ", ".join(f"{DIGESTS[side.dialect].format(name)} AS {name}" for name in names)
         sql = _sql("SELECT p,", digests, "FROM", self._placed(side, within, *names), "ORDER BY p")
-        return side.source.pieces(sql)
+        yield from side.source.pieces(sql)
 
     def _of_other_thread(
-        self, ask: Callable[[DiffSide], Iterator[Sequence[tuple[Any, ...]]]]
+        self, ask: Callable[[DiffSide], Generator[Sequence[tuple[Any, ...]]]]
     ) -> Generator[tuple[Any, ...]]:
         pieces = self._thread.submit(ask, self.right).result()
         try:
             while (piece := self._thread.submit(next, pieces, None).result()) is not None:
                 yield from piece
         finally:
-            self._thread.submit(pieces.close).result()  # type: ignore[attr-defined] # it is a generator
+            self._thread.submit(pieces.close).result()
 
     def _rows_at(self, places: Collection[int], side: DiffSide) -> Sequence[Mapping[str, Any]]:
         names = {f"v{at}": name for at, name in enumerate((*self.compared.key, *self.compared.others))}
