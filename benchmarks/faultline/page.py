@@ -134,15 +134,15 @@ def by_kind(results: Results) -> str:
 
 def _plain(estimate: Estimate, results: Results, name: str, kind: str) -> str:
     seeds = {each.seed for each in results.injections if each.kind == kind}
-    return (
-        f"{estimate.value:.0f} ({estimate.low:.0f} to {estimate.high:.0f})" if seeds & {*results.found(name)} else "-"
-    )
+    return f"{estimate.value:.0f} ({estimate.low:.0f}-{estimate.high:.0f})" if seeds & {*results.found(name)} else "-"
 
 
 def by_history_table(results: Results) -> str:
     """Return the share found on each history, and the checks that began to fail on clean states."""
     rows = []
     for history in results.histories:
+        if not any(history.name in outcomes for outcomes in results.outcomes.values()):
+            continue
         cells = []
         for outcomes in results.outcomes.values():
             each = outcomes.get(history.name)
