@@ -227,7 +227,7 @@ SENTENCES: dict[str, Said] = {
     "budget does not last.": Said(
         ("Burn rate 1.5 in the last 3 d, 0.5 in the last 6 h",), ("直近3日で1.5、直近6時間で0.5",)
     ),
-    "burn rate {burn:number} in {long:duration}": Said(("burn rate 1.5 in 3 d",), ("バーンレート1.5（直近3日）",)),
+    "burn rate {burn:number} in {long:duration}": Said(("burn rate 1.5 in 3 d",), ("バーンレート1.5", "直近3日")),
     "{n:count} of {ran:count} checks have no current result.": Said(
         ("7 of 14 checks have no current result",), ("14 件中 7 件のチェック",)
     ),
