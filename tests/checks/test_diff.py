@@ -30,6 +30,7 @@ EFFECTS = {
 }
 CANARIES = [
     {"key": "id", "against": "{other}", "columns": ["twin", "name"]},
+    *({"key": key, "against": "{other}", "columns": ["id"], "at_most": 10**6} for key in ("id", "name")),
     {"key": ["id", "name"], "against": "{other}", "columns": ["fee"]},
     {"key": "name", "against": "{other}", "columns": ["id"]},
     {"key": "id", "against": "{other}"},
