@@ -21,6 +21,7 @@ NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
     "Tutorials": ["demo", "tutorials/first-incident", "tutorials/on-call", "tutorials/release"],
     "How to": [
         "suggest",
+        "comparing-tables",
         "sources",
         "alerts",
         "delivery",
