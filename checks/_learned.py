@@ -26,7 +26,16 @@ from pydantic import (
 )
 from pydantic import WithJsonSchema as JsonSchema
 
-from checks._contract import Earlier, Json, Measurement, Outcome, PastMeasurement, UnknownReason, unknown
+from checks._contract import (
+    CheckParameters,
+    Earlier,
+    Json,
+    Measurement,
+    Outcome,
+    PastMeasurement,
+    UnknownReason,
+    unknown,
+)
 from checks._outcome import Message
 from checks._segments import TakesSegments
 from checks.parameters.numbers import exact
@@ -217,7 +226,7 @@ class LearnedVerdict:
     missing: Outcome | None = None
 
 
-class LearnsLimits(TakesSegments):
+class LearnsNumber(CheckParameters):
     """The parameters of a check whose limits may be learned."""
 
     limits: LearnedLimits | None = Field(None, description="Limits that are learned from earlier measurements.")
@@ -237,7 +246,7 @@ class LearnsLimits(TakesSegments):
     @property
     def learned_numbers(self) -> int:
         """Return how many numbers of the check are judged by limits that keep a promise, in all its segments."""
-        return 0 if self.limits is None else self._numbers * (1 if self.by is None else self.by.most)
+        return 0 if self.limits is None else self._numbers * (1 if self.segments is None else self.segments.most)
 
     @property
     def _numbers(self) -> int:
@@ -304,6 +313,10 @@ class LearnsLimits(TakesSegments):
             at_least=0.0 if effect.is_share else effect.size,
             at_least_share=effect.size if effect.is_share else 0.0,
         )
+
+
+class LearnsLimits(LearnsNumber, TakesSegments):
+    """The parameters of a check whose limits may be learned, in each segment of its table."""
 
 
 def number_in(past: PastMeasurement, name: str) -> float | None:

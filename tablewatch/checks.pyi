@@ -127,6 +127,55 @@ def diff(
         InvalidInput: a parameter is wrong.
     """
 
+def distribution(
+    *,
+    column: str,
+    where: str | None = ...,
+    on_empty: Literal["unknown", "pass", "fail"] = ...,
+    warn: Mapping[str, Any] = ...,
+    limits: Mapping[str, Any] | None = ...,
+    deviation: Mapping[str, Any] | None = ...,
+    reference: str | None = ...,
+    reference_column: str | None = ...,
+    time_column: str | None = ...,
+    window: str | timedelta | None = ...,
+    reference_window: str | timedelta | None = ...,
+    timezone: str | None = ...,
+    bins: int = ...,
+    max_psi: float | Decimal | None = ...,
+    max_jensen_shannon: float | Decimal | None = ...,
+    max_wasserstein: float | Decimal | None = ...,
+    max_new_share: float | Decimal | None = ...,
+    max_lost_share: float | Decimal | None = ...,
+    **common: Unpack[_Common],
+) -> Check:
+    """The values of a column are distributed as in a reference.
+
+    Args:
+        where: A boolean SQL expression over the table's own columns, in the source's dialect.
+        on_empty: Outcome without rows or values to evaluate.
+        warn: Warning limits; violating only these is a warning, not a failure.
+        limits: Limits that are learned from earlier measurements.
+        deviation: Largest distance from what is usual, by hand.
+        column: Column of numbers, text, dates or booleans.
+        reference: Reference table of the same source.
+        reference_column: Its name in the reference table, if different.
+        time_column: Without 'reference': column with the time of a row.
+        window: Rows of this most recent period are compared ...
+        reference_window: ... with rows of this period before it.
+        timezone: Time zone of naive times; overrides the table's.
+        bins: Into how many parts of equal share the numbers of the reference are cut.
+        max_psi: Maximum population stability index; 0.1 is a small change, 0.25 a large one.
+        max_jensen_shannon: Maximum Jensen-Shannon distance (base 2).
+        max_wasserstein: Maximum Wasserstein distance of numbers, in units of the column.
+        max_new_share: Maximum share of rows whose value the reference lacks; not of numbers.
+        max_lost_share: Maximum share of the reference's rows whose value is gone; not of numbers.
+        **common: What every check takes.
+
+    Raises:
+        InvalidInput: a parameter is wrong.
+    """
+
 def expectation(
     *,
     expectation: str,

@@ -194,6 +194,18 @@ def _presence(tables: Tables) -> Mapping[str, Any]:
     }
 
 
+def _distribution(tables: Tables) -> Mapping[str, Any]:
+    own, others = (Counter(row["town"] for row in tables[name]) for name in ("t", "parents"))
+    values = (own.keys() | others.keys()) - {None}
+    return {
+        "rows": own.total(),
+        "reference_rows": others.total(),
+        "values": len(values),
+        "new": len(values - others.keys()),
+        "lost": len(values - own.keys()),
+    }
+
+
 _TOWNS = {"quasi_identifiers": ["town", "ill"]}
 _NOTES = ["é", "a", "日本'\"\\%_"]
 _LONG = {"type": "range", "column": "amount", "min": f"-{LONG}", "max": "12345678901234567890123456789.012345677"}
@@ -248,6 +260,7 @@ CASES: dict[str, Case] = {
         lambda tables: {"rows": len(tables["t"]), "sample_uniques": _anonymity(tables)["sample_uniques"]},
     ),
     "subsets": ({"type": "reidentification_by_subset", **_TOWNS, "max_unique_fraction": 0}, _subsets),
+    "distributed": ({"type": "distribution", "column": "town", "reference": "parents", "max_psi": 99}, _distribution),
     "t": ({"type": "t_closeness", "quasi_identifiers": ["town"], "sensitive": ["ill"], "t": 0.1}, _closeness),
 }  # fmt: skip
 _ALL = {"share": 0.999999999999}
