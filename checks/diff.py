@@ -106,9 +106,8 @@ class Diff(CheckParameters):
         from sources.table_diff import TableDifference
 
         found = TableDifference.of_row(measurement.tables[BESIDE][0])
-        counts = {name: number for name, number in found.as_row.items() if not name.startswith("column_")}
         differences = found.only_left + found.only_right + found.changed
-        observed: dict[str, Json] = {"differences": differences, **counts, "columns": dict(found.columns)}
+        observed: dict[str, Json] = {"differences": differences, **found.counts, "columns": dict(found.columns)}
         if found.left_repeated or found.right_repeated:
             message = _REPEATED.given(
                 key=f"({', '.join(self.key_columns)})",

@@ -50,6 +50,8 @@ class CellKind(StrEnum):
     """Dates, and times without a zone, by their microseconds."""
     MOMENT = "moment"
     """Times with a zone, by their microseconds in UTC."""
+    UTC = "utc"
+    """Times of which those without a zone are wall clocks of UTC."""
     CLOCK = "clock"
     BINARY = "binary"
 
@@ -68,29 +70,27 @@ def cell_kind(kind: dt.DataType) -> CellKind | None:
     return next((name for name, fits in kinds.items() if fits), None)
 
 
-def cell(column: ir.Column, kind: CellKind, dialect: str, *, in_utc: bool = False) -> ir.StringValue:
+def cell(column: ir.Column, kind: CellKind, dialect: str) -> ir.StringValue:
     """Return the canonical text of a column; NULL where the value is.
 
-    No text but that of the kind `text`, which begins with its length, holds a `|`, and none is empty. `in_utc`: wall
-    clocks of the column are those of UTC.
+    No text but that of the kind `text`, which begins with its length, holds a `|`, and none is empty.
     """
     if dialect == "sqlite":
-        function = engine_function(_SQLITE_CELL, (dt.string, dt.boolean, column.type()), dt.string)
-        return function(ibis.literal(str(kind)), ibis.literal(value=in_utc), column)
+        return engine_function(_SQLITE_CELL, (dt.string, column.type()), dt.string)(str(kind), column)
     match kind:
         case CellKind.NUMBER:
             text = _number(column, dialect)
         case CellKind.FLOAT:
             text = _float(column, dialect)
         case CellKind.TEXT:
-            text = column.cast("string").lower() if column.type().is_uuid() else column.cast("string")
+            text = column.cast("string").lower() if column.type().is_uuid() else _collated(column, dialect)
             text = text.length().cast("string") + ":" + text
         case CellKind.CLOCK:
             text = _trimmed(column.cast("string"), dialect)
         case CellKind.BINARY:
             text = ibis.literal("x") + _hex(column, dialect)
         case _:
-            text = _time(column, kind, dialect, in_utc=in_utc)
+            text = _time(column, kind, dialect)
     return text
 
 
@@ -98,6 +98,19 @@ def row_text(cells: Sequence[ir.StringValue]) -> ir.StringValue:
     """Return one text of several cells: equal for equal cells only, NULL included; never NULL."""
     filled = [text.fill_null("") for text in cells]
     return reduce(lambda text, next_cell: text + "|" + next_cell, filled)
+
+
+def _collated(column: ir.Column, dialect: str) -> ir.StringValue:
+    """Return texts by code points: as bytes and back they lose a collation of the column, where `a` may be `A`."""
+    text = column.cast("string")
+    if dialect == "postgres":
+        encoded = engine_function("convert_to", (dt.string, dt.string), dt.binary)(text, "UTF8")
+        return engine_function("convert_from", (dt.binary, dt.string), dt.string)(encoded, "UTF8")
+    if dialect == "duckdb":
+        return engine_function("decode", (dt.binary,), dt.string)(
+            engine_function("encode", (dt.string,), dt.binary)(text)
+        )
+    return text  # the connection to MariaDB has a collation of code points
 
 
 def _hex(column: ir.Column, dialect: str) -> ir.StringValue:
@@ -128,7 +141,8 @@ def _float(column: ir.Column, dialect: str) -> ir.StringValue:
     """Return the digits without an exponent where all engines write it so, else the significant ones and theirs."""
     is_float = column.type().is_floating()
     number = column.cast("float64") if is_float else column.cast("int32") if column.type().is_boolean() else column
-    text, size = number.cast("string").lower(), number.abs()
+    text = number.cast("string").lower()
+    size = (number.cast("float64") if number.type().is_integer() else number).abs()  # the least integer has no opposite
     whole = (size >= _LEAST_PLAIN) & (size < _LEAST_LARGE)
     branches = [(number == 0, ibis.literal("0")), (whole, _trimmed(text, dialect))]
     if is_float and dialect != "mysql":
@@ -147,10 +161,10 @@ def _scientific(text: ir.StringValue) -> ir.StringValue:
     return sign + shorter.re_replace("^0+", "") + "e" + place.cast("string")
 
 
-def _time(column: ir.Column, kind: CellKind, dialect: str, *, in_utc: bool) -> ir.StringValue:
+def _time(column: ir.Column, kind: CellKind, dialect: str) -> ir.StringValue:
     type_ = column.type()
     other = ibis.literal("!") + column.cast("string")  # infinity, and years that other engines do not know
-    zone = "Z" if in_utc or (kind is CellKind.MOMENT and type_.is_timestamp() and type_.timezone is not None) else ""
+    zone = "Z" if kind is CellKind.UTC or (type_.is_timestamp() and type_.timezone is not None) else ""
     if type_.is_timestamp() and type_.scale == _NANOSECONDS and dialect == "duckdb":
         total = engine_function("epoch_ns", (type_,), dt.int64)(column)
         rest = total % 1_000
@@ -165,7 +179,7 @@ def digest_of(text: str) -> int:
     return int(md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:15], 16)
 
 
-def cell_of_sqlite(kind: str, in_utc: int, value: object) -> str | None:
+def cell_of_sqlite(kind: str, value: object) -> str | None:
     """Return the canonical text of a value as SQLite keeps it; one of another kind than declared stands behind `!`."""
     if value is None:
         return None
@@ -179,8 +193,8 @@ def cell_of_sqlite(kind: str, in_utc: int, value: object) -> str | None:
     elif isinstance(value, str) and kind == CellKind.CLOCK:
         text = _without_zeros(value) if _CLOCK.fullmatch(value) else None
     elif isinstance(value, str):
-        text = microseconds_of_text(value, in_utc=bool(in_utc))
-    return text if text is not None else "!" + repr(value).replace("|", "/")
+        text = microseconds_of_text(value, in_utc=kind == CellKind.UTC)
+    return text if text is not None else "!" + repr(value).replace("|", r"\x7c")
 
 
 def _number_of(value: object, *, as_float: bool) -> str | None:

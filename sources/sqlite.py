@@ -56,7 +56,7 @@ class Sqlite(EngineSource):
             for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "case_sensitive_like=ON"):
                 connection.execute(f"PRAGMA {setting}")
             register(connection)
-            connection.create_function("tablewatch_cell", 3, _cell, deterministic=True)
+            connection.create_function("tablewatch_cell", 2, _cell, deterministic=True)
             connection.create_function("tablewatch_digest", 1, _digest, deterministic=True)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it may be no file of SQLite
 
@@ -133,10 +133,10 @@ class Sqlite(EngineSource):
         return QueryFailed(self._error_text(f"SQLite refused the statement: {code or 'no code'}", error))
 
 
-def _cell(kind: str, in_utc: int, value: object) -> str | None:
+def _cell(kind: str, value: object) -> str | None:
     from sources.canonical_text import cell_of_sqlite  # only where tables are compared
 
-    return cell_of_sqlite(kind, in_utc, value)
+    return cell_of_sqlite(kind, value)
 
 
 def _digest(text: str) -> int:

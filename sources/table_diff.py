@@ -23,7 +23,8 @@ from sources.expressions import ibis, ir
 
 T = TypeVar("T")
 
-_COLUMN: Final = "column_"
+_COUNT: Final = "#"
+"""What names of counts begin with beside those of columns, which PostgreSQL would cut if they were longer."""
 _SMALL: Final = 1_000
 """Rows of a range of keys that is not taken apart any more."""
 _MOST_BITS, _BITS_AGAIN, _LEAST_BITS = 14, 16, 4
@@ -116,19 +117,23 @@ class TableDifference:
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> TableDifference:
         """Return what the row of `difference`, or `as_row`, says."""
-        counts = {name: int(value or 0) for name, value in row.items()}
-        columns = {name.removeprefix(_COLUMN): counts.pop(name) for name in row if name.startswith(_COLUMN)}
+        columns = {name: int(value or 0) for name, value in row.items()}
+        counts = {item.name: columns.pop(_COUNT + item.name) for item in fields(cls) if item.name != "columns"}
         return cls(**counts, columns=columns)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return what is counted of all columns, by name."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "columns"}
 
     @property
     def as_row(self) -> Mapping[str, int]:
         """Return the counts as the row of `difference` has them."""
-        counts = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "columns"}
-        return {**counts, **{f"{_COLUMN}{name}": rows for name, rows in self.columns.items()}}
+        return {**{_COUNT + name: rows for name, rows in self.counts.items()}, **self.columns}
 
 
 def difference(left: DiffTable, right: DiffTable, compared: ComparedColumns) -> ir.Table:
-    """Return one row with the fields of a `TableDifference`, and `column_NAME` of each column.
+    """Return one row that a `TableDifference` is read from: its counts, and those of each column.
 
     Both tables must be of one engine: their rows are grouped by key, and no hash is asked.
     """
@@ -142,18 +147,18 @@ def difference(left: DiffTable, right: DiffTable, compared: ComparedColumns) -> 
     rights = pairs.n - pairs.lefts
     paired = (pairs.lefts == 1) & (rights == 1)
     changes = [pairs[f"d{at}"] for at in places]
+    counts = {
+        "left_rows": pairs.lefts.sum(),
+        "right_rows": rights.sum(),
+        "only_left": pairs.lefts.sum(where=rights == 0),
+        "only_right": rights.sum(where=pairs.lefts == 0),
+        "changed": pairs.count(where=paired & reduce(or_, changes)) if changes else ibis.literal(0),
+        "left_repeated": pairs.count(where=pairs.lefts > 1),
+        "right_repeated": pairs.count(where=rights > 1),
+    }
     return pairs.aggregate(
-        left_rows=pairs.lefts.sum(),
-        right_rows=rights.sum(),
-        only_left=pairs.lefts.sum(where=rights == 0),
-        only_right=rights.sum(where=pairs.lefts == 0),
-        changed=pairs.count(where=paired & reduce(or_, changes)) if changes else ibis.literal(0),
-        left_repeated=pairs.count(where=pairs.lefts > 1),
-        right_repeated=pairs.count(where=rights > 1),
-        **{
-            f"{_COLUMN}{name}": pairs.count(where=paired & change)
-            for name, change in zip(compared.others, changes, strict=True)
-        },
+        **{_COUNT + name: count for name, count in counts.items()},
+        **{name: pairs.count(where=paired & change) for name, change in zip(compared.others, changes, strict=True)},
     )
 
 
@@ -404,7 +409,7 @@ def _cells(side: DiffTable, compared: ComparedColumns, *, is_left: bool) -> ir.T
 
 
 def _cell_of(side: DiffTable, name: str, kind: CellKind) -> ir.StringValue:
-    return cell(side.table[name], kind, side.dialect, in_utc=kind is CellKind.MOMENT and side.is_utc(name))
+    return cell(side.table[name], kind, side.dialect)
 
 
 def _only(one: DiffTable, other: DiffTable) -> str:
@@ -428,16 +433,17 @@ def _common_kind(left: DiffTable, right: DiffTable, name: str) -> CellKind:
         type_ = side.table[name].type()
         kind = cell_kind(type_)
         if kind is CellKind.WALL and side.is_utc(name):
-            kind = CellKind.MOMENT
+            kind = CellKind.UTC
         kinds.append(kind)
         types.append(str(type_).removeprefix("!"))
-    found = {kind for kind in kinds if kind is not None}
-    if None not in kinds and len(found) == 1:
-        return found.pop()
-    if None not in kinds and found == {CellKind.NUMBER, CellKind.FLOAT}:
+    found = set(kinds)
+    if len(found) == 1 and kinds[0] is not None:
+        return kinds[0]
+    if found == {CellKind.NUMBER, CellKind.FLOAT}:
         return CellKind.FLOAT
-    text_times = any(side.dialect == "sqlite" for side in (left, right))
-    if None not in kinds and found == {CellKind.WALL, CellKind.MOMENT} and text_times:
+    if found in ({CellKind.UTC, CellKind.WALL}, {CellKind.UTC, CellKind.MOMENT}):
+        return CellKind.UTC
+    if found == {CellKind.WALL, CellKind.MOMENT} and any(side.dialect == "sqlite" for side in (left, right)):
         return CellKind.MOMENT  # whether a text has an offset depends on the row
     hint = "; declare the time zone of the source" if found == {CellKind.WALL, CellKind.MOMENT} else ""
     raise NotComparable(

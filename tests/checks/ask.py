@@ -139,7 +139,7 @@ def _engine(dialect: str) -> Any:
         backend.con.execute("SET TimeZone = 'UTC'")
     else:
         register(backend.con)
-        backend.con.create_function("tablewatch_cell", 3, canonical_text.cell_of_sqlite, deterministic=True)
+        backend.con.create_function("tablewatch_cell", 2, canonical_text.cell_of_sqlite, deterministic=True)
     return backend
 
 

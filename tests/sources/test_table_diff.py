@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cache
@@ -418,6 +418,90 @@ def test_what_does_not_compare_is_refused(
         compared(one, other, of=["idd"], columns=[])
 
 
+COLLATIONS: Mapping[str, str] = {
+    "duckdb": "TEXT COLLATE NOCASE",
+    "sqlite": "TEXT COLLATE NOCASE",
+    "postgres": "TEXT COLLATE ci",
+    "mysql": "VARCHAR(20) COLLATE utf8mb4_general_ci",
+}
+"""By engine: a type of texts where `a` is `A`."""
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", POSTGRES, MYSQL])
+def test_texts_differ_by_case_whatever_the_collation(
+    engine: str, tables: Tables, request: pytest.FixtureRequest
+) -> None:
+    """A collation for which two texts are equal neither hides a change nor makes one key of two."""
+    if engine == "postgres":
+        import psycopg
+
+        with psycopg.connect(request.getfixturevalue("postgres_schema"), autocommit=True) as connection:
+            make = "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+            connection.execute(make)
+    types = {"name": COLLATIONS[engine], "note": COLLATIONS[engine], "side": "INT"}
+    rows = [("a", "b", 1), ("A", "b", 1), ("a", "B", 2), ("A", "b", 2), ("c", "b", 1), ("C", "b", 2)]
+    every = tables.make(engine, "all_rows", rows, types)
+
+    @contextmanager
+    def rows_of(number: int) -> Iterator[DiffSide]:
+        with opened(every) as whole:
+            yield replace(whole, table=whole.table.filter(whole.table.side == number).drop("side"))
+
+    expected_difference = TableDifference(3, 3, 1, 1, 1, columns={"note": 1})
+    with rows_of(1) as one:
+        other = replace(one, table=one.source.table("all_rows").filter(ibis._.side == 2).drop("side"))
+        statement = difference(one, other, ComparedColumns.of(one, other, key=["name"]))
+        [row] = one.source.fetch(one.compile(statement))
+        assert TableDifference.of_row(row) == expected_difference
+        with side_by_side(one, rows_of(2), key=["name"]) as comparison:
+            assert comparison.run() == expected_difference
+
+
+@pytest.mark.postgres
+def test_columns_of_the_longest_names_are_told_apart(tables: Tables) -> None:
+    """Names of columns as long as PostgreSQL takes them are neither cut nor taken for one another."""
+    names = ["n" * 62 + end for end in "ab"]
+    types = {"id": "BIGINT", **dict.fromkeys(names, "BIGINT")}
+    left, right = (
+        tables.make("postgres", name, [(1, 1, at)], types) for at, name in enumerate(("old_rows", "new_rows"))
+    )
+    assert in_engine(left, right, of=["id"]).columns == compared(left, right).columns == {names[0]: 0, names[1]: 1}
+
+
+@pytest.mark.parametrize(("kind", "one", "other"), [("wall", "a|b", "a/b"), ("number", b"|", b"\\x7c")])
+def test_values_of_a_wrong_type_have_texts_of_their_own(kind: str, one: Any, other: Any) -> None:
+    """SQLite takes any value for any column; two that differ have two texts, of which none has a `|`."""
+    texts = {cell_of_sqlite(kind, value) for value in (one, other)}
+    assert len(texts) == 2
+    assert not any("|" in str(text) for text in texts)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", POSTGRES])
+def test_the_least_integer_compares_with_a_float(engine: str, tables: Tables) -> None:
+    """The least whole number has no opposite in its type, and is compared."""
+    left = tables.make(engine, "old_rows", [(1, -(2**63))], {"id": "BIGINT", "v": "BIGINT"})
+    right = tables.make("sqlite", "new_rows", [(1, -1.0)], {"id": "BIGINT", "v": "DOUBLE PRECISION"})
+    assert compared(left, right).columns == {"v": 1}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("declared", [(True, False), (False, True), (True, True), (False, False)])
+def test_wall_clocks_and_dates_compare_whatever_zone_is_declared(
+    declared: tuple[bool, bool], engine: str, tables: Tables
+) -> None:
+    """A zone that one source declares changes neither dates nor wall clocks that both have without a zone."""
+    types = {"id": "BIGINT", "day": "DATE", "made": "TIMESTAMP"}
+    rows = [(1, date(2026, 1, 1), NOW), (2, date(2026, 1, 1), NOW)]
+    left = tables.make("duckdb", "old_rows", rows, types)
+    right = tables.make(engine, "new_rows", [rows[0], (2, date(2026, 1, 2), AT.replace(tzinfo=None, hour=1))], types)
+    one, other = (
+        opened(place, is_utc=lambda _, is_utc=is_utc: is_utc)
+        for place, is_utc in zip((left, right), declared, strict=True)
+    )
+    with one as opened_one, side_by_side(opened_one, other, key=["id"]) as comparison:
+        assert comparison.run().columns == {"day": 1, "made": 1}
+
+
 def test_wall_clocks_of_utc_compare_with_times_of_a_zone(tables: Tables) -> None:
     """Where a source declares that its wall clocks are UTC's, they compare with times that know their zone."""
     left = tables.make("duckdb", "old_rows", [(1, NOW), (2, NOW)], {"id": "BIGINT", "v": "TIMESTAMP"})
@@ -439,7 +523,7 @@ def test_numbers_have_the_text_that_python_writes_of_them(digits: int, scale: in
     cells = table.select(d=cell(table.d, CellKind.NUMBER, "duckdb"), x=cell(table.x, CellKind.FLOAT, "duckdb"))
     values = f"SELECT '{number}'::DECIMAL(38, {scale}) AS d, '{x!r}'::DOUBLE AS x"
     [found] = _connection().execute(f"WITH t AS ({values}) {ibis.to_sql(cells, dialect='duckdb')}").fetchall()
-    assert found == (cell_of_sqlite("number", 0, number), cell_of_sqlite("float", 0, x))
+    assert found == (cell_of_sqlite("number", number), cell_of_sqlite("float", x))
 
 
 @cache
