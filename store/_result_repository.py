@@ -231,6 +231,8 @@ class ResultWriter(ResultReader):
 
     def _numbers(self, name: Column[str], rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, int]:
         """Return the number of each row of a table by its name; one that is not there is added."""
+        if not rows:
+            return {}
         numbered = select(name, name.table.c.id).where(name.in_(any_of(self._connection, rows, "name")))
         known = {row[0]: row[1] for row in self._connection.execute(numbered)}
         if new := rows.keys() - known.keys():
