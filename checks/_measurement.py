@@ -134,6 +134,7 @@ class Wants:
     `estimate`: the number of rows that the catalogue says, without a scan, as the values `rows`, `error` and
     `counted_at`. `newest`: the greatest value of a time column that the catalogue says, as the value `newest`.
     `last_write`: when the catalogue says that the table was last written, as the value `written`.
+    `every_column`: whether the columns are all that the tables had when it was planned; it is then planned each time.
     `beside`: a table of another source, to which the check's `beside` compares; its rows are the table `BESIDE`.
     """
 
@@ -149,6 +150,7 @@ class Wants:
     last_write: bool = False
     frame: Frame | None = None
     earlier: Earlier | None = None
+    every_column: bool = False
     beside: str | None = None
 
 

@@ -89,7 +89,7 @@ class Diff(CheckParameters):
             compared = ComparedColumns.of(left, right, key=self.key_columns, columns=self.columns)
         except NotComparable as error:
             raise Misconfigured(str(error)) from None
-        return Wants(queries={BESIDE: difference(left, right, compared)})
+        return Wants(queries={BESIDE: difference(left, right, compared)}, every_column=self.columns is None)
 
     def beside(self, left: DiffSide, right: AbstractContextManager[DiffSide]) -> Sequence[Mapping[str, Any]]:
         """Compare with a table of another source, by checksums that each engine computes."""

@@ -41,8 +41,12 @@ def diff(
     from monitor.config import ConfigError
     from monitor.scan.ad_hoc import AdHocTable, check_data, is_ibis, target_of
     from monitor.scan.two_tables import diff_tables
+    from monitor.terminal.problem import Problem
     from monitor.terminal.redaction import Redactor
 
+    if names[0] == names[1]:
+        message = f"both tables are named '{names[0]}'; expected two names"
+        raise InvalidInput([Problem("usage", message, "names")])
     keys = [key] if isinstance(key, str) else list(key)
     wanted = None if columns is None else list(columns)
     check = build_check("diff", against=names[1], key=keys, columns=wanted, where=where, at_most=at_most)

@@ -75,7 +75,9 @@ def _check(right: str, key: str, columns: str | None, where: str | None, at_most
     try:
         return Diff(against=right, key=tuple(names_in(key)), columns=wanted, where=where, at_most=at_most)
     except ValidationError as error:
-        raise Stop(ExitCode.USAGE, Problem("usage", describe_error(error.errors()[0]))) from None
+        problem = error.errors()[-1]  # of a key, which may be one text, that of the list
+        text = describe_error({**problem, "loc": problem["loc"][:1]})
+        raise Stop(ExitCode.USAGE, Problem("usage", text)) from None
 
 
 def _target(text: str, invocation: Invocation) -> "Target":

@@ -94,9 +94,15 @@ def checks_of_nothing(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Prob
     external = {name for name, source in entries(child(tree, "sources")).items() if child(source, "external")}
     source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
     for built_checks in built:
-        source = source_of.get(built_checks.table)
-        if source in external and built_checks.check.results_every is None:
-            message = f"source '{source}' is external, so that check '{built_checks.check.name}' has nothing to read"
+        source, check = source_of.get(built_checks.table), built_checks.check
+        for name in check.refers_to if check.compares_sources else ():
+            other = source_of.get(name, name.partition(".")[0])
+            if other in external:
+                at = _place_of_reference(built_checks.node, name)
+                message = f"source '{other}' is external, so that '{name}' cannot be read"
+                yield problem_at(at.place, "config.external_source", message, "compare with a table that can be read")
+        if source in external and check.results_every is None:
+            message = f"source '{source}' is external, so that check '{check.name}' has nothing to read"
             hint = "give the source a 'url' or 'files', or make the check one of type external"
             yield problem_at(built_checks.node.place, "config.external_source", message, hint)
 
@@ -104,9 +110,11 @@ def checks_of_nothing(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Prob
 def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Yield references to tables that are not configured; they are no errors, since the source may have them."""
     tables, sources = Names.of(tree).tables, entries(child(tree, "sources"))
+    source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
     for built_checks in built:
         for name in built_checks.check.refers_to:
-            if built_checks.check.compares_sources and name.partition(".")[0] in sources:
+            source = name.partition(".")[0]
+            if built_checks.check.compares_sources and source in sources and source != source_of[built_checks.table]:
                 continue  # `source.table`
             if name not in tables:
                 at = _place_of_reference(built_checks.node, name)

@@ -110,10 +110,16 @@ def _without_none(annotation: Any) -> Any:
     return annotation
 
 
+_OWN: Final = frozenset({"value_error", "assertion_error"})
+"""The kinds of errors that our own code words."""
+
+
 def _word_value(errors: Sequence[ErrorDetails], node: Node, path: Sequence[str | int]) -> Problem:
-    first = errors[0]
+    first = next(
+        (error for error in errors if error["type"] in _OWN), errors[0]
+    )  # of `X | list of X`, the one that fits
     name = next((step for step in reversed(path) if isinstance(step, str)), None)
-    if first["type"] in {"value_error", "assertion_error"}:
+    if first["type"] in _OWN:
         return _word_own(str(first.get("ctx", {}).get("error", first["msg"])), node, name)
     expected = list(dict.fromkeys(expectation_of(error) for error in errors))
     actual = _describe(node)

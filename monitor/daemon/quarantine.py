@@ -30,18 +30,25 @@ class SourceAvailability:
 
     _since: dict[str, datetime] = field(default_factory=dict)
     _reported: set[str] = field(default_factory=set)
+    _other: dict[str, str] = field(default_factory=dict)
+    """By check, the source that it compares with and that did not answer."""
 
     def take(self, results: Sequence[CheckResult]) -> Iterator[OperationalEvent]:
         """Yield the events that follow from results."""
         for result in results:
+            source = result.silent_source
             if result.outcome.reason not in NO_ANSWER:
-                yield from self._answered(result.source, result.measured_at)
-            elif result.outcome.reason in AWAY and result.source not in self._reported:
-                since = min(self._since.get(result.source, result.measured_at), result.measured_at)
-                self._since[result.source] = since
+                for name in {source, self._other.pop(result.check_id, source)}:
+                    yield from self._answered(name, result.measured_at)
+                continue
+            if source != result.source:
+                self._other[result.check_id] = source
+            if result.outcome.reason in AWAY and source not in self._reported:
+                since = min(self._since.get(source, result.measured_at), result.measured_at)
+                self._since[source] = since
                 if result.measured_at - since >= LONG:
-                    self._reported.add(result.source)
-                    yield OperationalEvent(Operation.SOURCE_UNREACHABLE, result.source, since=since)
+                    self._reported.add(source)
+                    yield OperationalEvent(Operation.SOURCE_UNREACHABLE, source, since=since)
 
     def _answered(self, source: str, at: datetime) -> Iterator[OperationalEvent]:
         since = self._since.pop(source, None)

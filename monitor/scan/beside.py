@@ -25,18 +25,18 @@ def compare_beside(
         Misconfigured, SourceError: they cannot be compared.
     """
     left = side_of(source, subject.relation, name=subject.name, zones=subject.zones, now=now)
-    return check.beside(left, opened(other, now))
+    [name] = check.refers_to
+    return check.beside(left, opened(other, name, now))
 
 
 @contextmanager
-def opened(other: OtherTable, now: datetime) -> Iterator[DiffSide]:
-    """Open the source of a table, and yield it as a side of a comparison.
+def opened(other: OtherTable, name: str, now: datetime) -> Iterator[DiffSide]:
+    """Open the source of a table, and yield it as a side of a comparison, called by a name.
 
     Raises:
         SourceError: the source cannot be opened, or has no such table.
     """
     with open_source(other.source) as source:
-        name = f"{other.source.name}.{other.relation}"
         yield side_of(source, other.relation, name=name, zones=other.zones, now=now)
 
 

@@ -331,12 +331,14 @@ class _Run:
     def _run_beside(self, check_id: str, other: str) -> None:
         from monitor.scan.beside import compare_beside  # only where a check compares with another source
 
-        subject = self.plan.subject
+        subject, place = self.plan.subject, self.others[other]
         check = dict(subject.checks)[check_id]
-        ask = partial(compare_beside, check, subject, self.source, other=self.others[other], now=self.now)
+        ask = partial(compare_beside, check, subject, self.source, other=place, now=self.now)
         rows = self._attempt([check_id], ask)
         if rows is not None:
             self._keep_rows(check_id, BESIDE, rows)
+        elif f"source '{place.source.name}'" in str(self.failed[check_id].message):  # neither this table nor its source
+            self.failed[check_id] = replace(self.failed[check_id], observed={"source": place.source.name})
 
     def _keep_values(self, plan: TablePlan, row: Mapping[str, Any]) -> None:
         for check_id, columns in plan.columns.items():

@@ -282,6 +282,11 @@ class CheckResult:
         """Return what its measurements and incidents are kept under."""
         return self.series or self.check_id
 
+    @property
+    def silent_source(self) -> str:
+        """Return which source did not answer: the table's own, or the one that it was compared with."""
+        return str(self.outcome.observed.get("source", self.source))
+
 
 OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5
 

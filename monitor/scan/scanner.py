@@ -143,7 +143,7 @@ class _SourceScanner:
 
     def _known_plan(self, subject: Subject) -> TablePlan | None:
         known = self._plans.get(subject.name)
-        if known is not None and known[0] == subject:
+        if known is not None and known[0] == subject and not any(w.every_column for w in known[1].wants.values()):
             return known[1]
         return None if self._plan_file is None else self._plan_file.find(subject, self._source)
 

@@ -44,7 +44,7 @@ def differing_rows(
     with open_source(left.source) as source:
         one = side_of(source, left.subject.relation, name=left.subject.name, zones=left.subject.zones, now=now)
         with side_by_side(
-            one, opened(other, now), key=check.key_columns, columns=check.columns, where=check.where
+            one, opened(other, check.against, now), key=check.key_columns, columns=check.columns, where=check.where
         ) as comparison:
             comparison.run(noted)
             places = [place for kind in noted.places.values() for place in kind]

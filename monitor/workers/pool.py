@@ -277,7 +277,10 @@ class Pool:
     def _take(self, task: Task, table_progress: TableProgress) -> Sequence[Event]:
         target = task.job.targets[task.table]
         reasons = {
-            answer.answer.reason if isinstance(answer.answer, Outcome) else None for answer in table_progress.answers
+            answer.answer.reason
+            if isinstance(answer.answer, Outcome) and "source" not in answer.answer.observed
+            else None  # also where another source did not answer
+            for answer in table_progress.answers
         }
         self._line.answered(task.job.source, really=not reasons <= _NO_ANSWER)
         if table_progress.plan is not None and task.keeps_plans:

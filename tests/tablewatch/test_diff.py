@@ -55,3 +55,11 @@ def test_what_cannot_be_compared_is_unknown() -> None:
         tw.diff(LEFT, RIGHT, key="id", at_most=-1)
     with pytest.raises(tw.InvalidInput):
         tw.diff(3, RIGHT, key="id")
+
+
+def test_two_tables_have_two_names() -> None:
+    """One name for both would compare a table with itself."""
+    connection = ibis.duckdb.connect()
+    tables = [connection.create_table(name, schema=ibis.schema({"id": "int64"})) for name in "ab"]
+    with pytest.raises(tw.InvalidInput, match="both tables are named 'x'"):
+        tw.diff(*tables, key="id", names=("x", "x"))

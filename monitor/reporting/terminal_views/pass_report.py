@@ -56,7 +56,7 @@ def pass_lines(result: PassResult, *, only_failed: bool | None = False) -> Itera
 def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[Text]:
     by_source: dict[str, list[CheckResult]] = {}
     for result in results:
-        by_source.setdefault(result.source, []).append(result)
+        by_source.setdefault(result.silent_source, []).append(result)
     for source, silent in by_source.items():
         tables = len({check_result.table for check_result in silent})
         yield Text.assemble(_word(Status.UNKNOWN), f"source {source}: {silent[0].outcome.message}")

@@ -3,11 +3,18 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
+from checks.diff import Diff
+from monitor.clock import SimulatedClock
+from monitor.scan.results import Subject, Target
+from monitor.scan.scanner import scan_source
+from sources import SourceSpec
 from tests.monitor.commands.terminal import Terminal
+from tests.monitor.shop import NOW
 
 CONFIG = """\
 version: 1
@@ -89,7 +96,8 @@ def test_the_document_is_that_of_check(shop: Terminal) -> None:
         (["orders", "gone.orders", "--key", "id"], 3, "source 'gone'"),
         (["orders", "warehouse.copys", "--key", "id"], 3, "did you mean 'copies'"),
         (["orders", "order", "--key", "id"], 2, "did you mean 'orders'"),
-        (["orders", "copies", "--key", ","], 2, "key"),
+        (["orders", "copies", "--key", ","], 2, "key: expected at least 1 of them"),
+        (["orders", "copies", "--key", "id,id"], 2, "key: each column once; seen twice: id"),
         (["orders", "copies", "--key", "id", "--where", "id +"], 3, "where"),
     ],
 )
@@ -120,5 +128,42 @@ def test_a_check_opens_an_incident(shop: Terminal) -> None:
     assert results["orders.diff"]["incident"] == 1
     assert results["orders.short"]["observed"] == {"value": 3000, "baseline": 7}
     assert results["orders.lost"]["reason"] == "unreachable"
+    assert results["orders.lost"]["observed"] == {"source": "gone"}
+    assert "source gone: source 'gone'" in shop("check").out
     stored = b"".join(path.read_bytes() for path in Path(shop.folder).glob("store.db*"))
     assert CANARY.encode() not in stored
+
+
+def test_tables_that_no_source_can_answer_for(shop: Terminal) -> None:
+    """A table of an external source is an error, `source.table` of the same source a table that is not configured."""
+    config = CONFIG.replace("  gone: {url", "  ext: {external: true}\n  gone: {url")
+    config = config.replace("against: gone.orders", "against: shop.orders")
+    file = shop.folder / "tablewatch.yaml"
+    file.write_text(config, encoding="utf-8")
+    said = shop("config", "check")
+    assert (said.code, "table 'shop.orders' is not configured" in said.out + said.err) == (0, True)
+    file.write_text(config.replace("against: copies,", "against: ext.copies,"), encoding="utf-8")
+    said = shop("config", "check")
+    assert (said.code, "source 'ext' is external, so that 'ext.copies' cannot be read" in said.err) == (2, True)
+
+
+def test_a_column_that_joins_later_is_compared_too(tmp_path: Path) -> None:
+    """All columns are those of now, also for a process that compared the tables before."""
+    spec = SourceSpec("shop", tmp_path, url="sqlite:///shop.sqlite")
+    check = Diff(against="copies", key="id")
+    target, plans = Target(Subject("orders", "orders", (("orders.diff", check),)), spec), {}
+
+    def columns() -> Any:
+        [result] = scan_source([target], clock=SimulatedClock(NOW), plans=plans)
+        answer: Any = result.measured[0].answer
+        return check.judge(answer, []).observed["columns"]
+
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        for name in ("orders", "copies"):
+            connection.execute(f"CREATE TABLE {name} (id INTEGER, amount INTEGER)")
+            connection.execute(f"INSERT INTO {name} VALUES (1, 1)")
+        connection.commit()
+        assert columns() == {"amount": 0}
+        for number, name in enumerate(("orders", "copies")):
+            connection.execute(f"ALTER TABLE {name} ADD COLUMN note INTEGER DEFAULT {number}")
+        assert columns() == {"amount": 0, "note": 1}

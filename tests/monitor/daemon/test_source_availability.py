@@ -30,6 +30,18 @@ def test_a_source_that_is_away_for_long_is_told_once():
     assert list(reach.take([_found(71, away=False)])) == []
 
 
+def test_the_other_source_of_a_comparison_is_reported_by_its_name():
+    """A source that a table is compared with is away: it is named, not the table's own, and comes back by name."""
+    away = [_found(minutes, away=True) for minutes in (0, 11)]
+    away = [replace(result, outcome=replace(result.outcome, observed={"source": "copy"})) for result in away]
+    reach = SourceAvailability()
+    events = [*reach.take(away), *reach.take([_found(12, away=False)])]
+    assert [(event.operation, event.name) for event in events] == [
+        (Operation.SOURCE_UNREACHABLE, "copy"),
+        (Operation.SOURCE_REACHABLE, "copy"),
+    ]
+
+
 def test_a_source_that_comes_back_soon_is_not_told_of():
     """A short outage concerns its tables only."""
     reach = SourceAvailability()
