@@ -199,6 +199,11 @@ def _read_columns(
     return None if isinstance(columns, Outcome) else tuple(columns)
 
 
+def has_name(table: str) -> bool:
+    """Check whether the name of a table shows at all; one that does not cannot be configured."""
+    return bool("".join(filter(str.isprintable, table)).strip())
+
+
 def _is_there(source: Source, name: str) -> bool:
     try:
         source.table(name)
@@ -252,7 +257,7 @@ def _readable(source: Source) -> Mapping[str, AbstractSet[str]] | None:
 
 def _look_at(source: Source, entry: TableEntry, readable: Mapping[str, AbstractSet[str]] | None) -> TableEntry:
     """Return an entry with the columns that may be read, and of its keys those that may be."""
-    if not "".join(filter(str.isprintable, entry.name)).strip():
+    if not has_name(entry.name):
         return TableEntry(entry.name, problem=f"source '{source.name}': a table without a name cannot be configured")
     columns = run_guarded(lambda: source.table(entry.name).schema(), passes_on=(KeyboardInterrupt,))
     if isinstance(columns, Outcome):

@@ -26,7 +26,7 @@ from monitor.config.patterns import (
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import text
 from monitor.scan.results import Subject, Target
-from monitor.suggest.catalogue import CatalogueTable, list_tables, read_catalogue
+from monitor.suggest.catalogue import CatalogueTable, has_name, list_tables, read_catalogue
 from monitor.suggest.starter import with_id
 from monitor.suggest.suggest import TableSuggestions, suggest_checks
 from monitor.suggest.targets import suggestion_target
@@ -111,8 +111,8 @@ def refresh_tables(path: Path, clock: Clock, *, write: bool = True) -> Refreshed
     now = clock.now().isoformat(timespec="seconds")
     before = dump_known(expansion.known)
     refreshed = Refreshed(expansion.file, before)
-    names = {name for item in own_entries(expansion.written) if (name := text(item, "name")) is not None}
-    names |= {table.name for tables in expansion.known.values() for table in tables.values()}
+    names = {table.name for tables in expansion.known.values() for table in tables.values()}
+    names |= _own_names(expansion)
     sources = [
         source for source in dict.fromkeys(item.source for item in expansion.patterns) if source in project.specs
     ]
@@ -132,7 +132,7 @@ def _refresh_source(
     project: Project, source: str, expansion: Expansion, refreshed: Refreshed, *, names: set[str], now: str
 ) -> None:
     patterns = [pattern for pattern in expansion.patterns if pattern.source == source]
-    known, taken = expansion.known.get(source, {}), own_relations(expansion.written)
+    known, taken, own = expansion.known.get(source, {}), own_relations(expansion.written), _own_names(expansion)
 
     def wants(relation: str, schema: str | None) -> bool:
         is_free = not is_taken(taken, source, relation, schema)
@@ -144,11 +144,15 @@ def _refresh_source(
         kept = f"the {count(len(known), 'table')} known before stay" if known else "no table is known yet"
         refreshed.problems.append(Problem("source.unreachable", f"{error}; {kept}"))
         return
-    after = {relation: table for relation, table in known.items() if wants(relation, table.schema)}
+    after = {
+        relation: replace(table, name=_name(source, relation, names)) if table.name in own else table
+        for relation, table in known.items()
+        if wants(relation, table.schema)
+    }
     for relation, table in listed.items():
         if relation in after:
             after[relation] = _seen(after[relation], table)
-        elif table.may_read and wants(relation, table.schema):
+        elif table.may_read and has_name(relation) and wants(relation, table.schema):
             after[relation] = ListedTable(_name(source, relation, names), now, table.schema, table.columns)
     for relation in after.keys() - listed.keys():
         after[relation] = replace(after[relation], gone=after[relation].gone or now)
@@ -165,6 +169,10 @@ def _refresh_source(
     refreshed.problems += _problems(source, patterns, listed, after)
 
 
+def _own_names(expansion: Expansion) -> set[str]:
+    return {name for item in own_entries(expansion.written) if (name := text(item, "name")) is not None}
+
+
 def _seen(known: ListedTable, table: CatalogueTable) -> ListedTable:
     """Return a known table as it is seen now; a column that it lost stays, so that its checks do."""
     columns = tuple(dict.fromkeys([*(known.columns or ()), *(table.columns or ())]))
@@ -174,7 +182,8 @@ def _seen(known: ListedTable, table: CatalogueTable) -> ListedTable:
 def _name(source: str, relation: str, names: set[str]) -> str:
     """Return the name of a new table in the configuration, with the source's where it is taken."""
     name = "".join(" " if category(letter) == "Cc" else letter for letter in relation)
-    name = f"{source}.{name}" if name in names else name
+    while name in names:
+        name = f"{source}.{name}"
     names.add(name)
     return name
 
@@ -197,6 +206,10 @@ def _problems(
     ]
     if refused:
         yield Problem("source.permission", f"source '{source}': the user may not read {some(refused)}; not monitored")
+    if any(not has_name(name) and any(item.takes(name, listed[name].schema) for item in patterns) for name in listed):
+        yield Problem(
+            "config.pattern", f"source '{source}': a table without a name cannot be configured; not monitored"
+        )
 
 
 def _keep(refreshed: Refreshed, known: KnownTables, before: str, *, write: bool) -> None:

@@ -253,3 +253,27 @@ def test_declared_references_between_tables_of_a_pattern_are_suggested() -> None
     assert refreshed is not None
     checks = {check["type"]: check for check in json.loads(refreshed.text)["shop"]["visits"]["checks"]}
     assert checks["foreign_key"]["references"] == "people.id"
+
+
+@pytest.mark.usefixtures("shop")
+def test_no_name_of_a_table_breaks_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever tables are called, each has a name of its own, and one without a name is noted."""
+    names = ["", "\n", "two\nlines", "two lines", "shop.two lines", "br[ac]k", 'q"u', "${HOME}", "*"]
+    _sql(*('CREATE TABLE "{}" (id INTEGER)'.format(name.replace('"', '""')) for name in names))
+    _run("table", "refresh")
+    assert "a table without a name cannot be configured; not monitored" in capsys.readouterr().err
+    configured = _configured()
+    assert len(set(configured)) == len(configured) == len([*names, "own", "odd", "people", "seen"]) - 2
+    assert {"two lines", "shop.two lines", "shop.shop.two lines", "br[ac]k", "${HOME}"} < set(configured)
+
+
+@pytest.mark.usefixtures("shop")
+def test_an_entry_takes_the_name_of_a_table_of_a_pattern() -> None:
+    """An entry that is named as a table of a pattern keeps its name; the other table gets one of its own."""
+    _run("check")
+    config = Path("tablewatch.yaml")
+    entry = "  - {name: people, table: tmp_a, source: shop, checks: [{type: volume, max: 9}]}\n"
+    config.write_text(config.read_text(encoding="utf-8") + entry, encoding="utf-8")
+    _run("check")
+    tables = {table.name: table.table for table in load(config).config.tables}
+    assert (tables["people"], tables["shop.people"]) == ("tmp_a", "people")
