@@ -84,15 +84,25 @@ def _target(text: str, invocation: Invocation) -> "Target":
     """Find a table: `source.table` of a configured source, else as the commands about risk do.
 
     Raises:
-        Stop: there is none; or there is a configuration that has errors.
+        Stop: there is none; the user may only ask for noisy answers about it; or the configuration has errors.
     """
     from checks import Zones
+    from monitor.commands.privacy.budget import refuse_analysts
     from monitor.releases.disclosure.table_ref import project_of, table_ref_of
     from monitor.scan.results import Subject, Target
 
     source, _, relation = text.partition(".")
     project = project_of(invocation)
-    if project is None or project.config.table(text) is not None or source not in project.config.sources:
-        return table_ref_of(text, invocation).target
-    zones = Zones(project.config.sources[source].timezone)
-    return Target(Subject(text, relation, (), zones), project.specs[source])
+    if (
+        project is None
+        or project.config.table(text) is not None
+        or source not in project.config.sources
+        or not relation
+    ):
+        target = table_ref_of(text, invocation).target
+    else:
+        zones = Zones(project.config.sources[source].timezone)
+        target = Target(Subject(text, relation, (), zones), project.specs[source])
+    if project is not None:
+        refuse_analysts(project, target)
+    return target

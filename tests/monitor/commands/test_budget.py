@@ -305,6 +305,9 @@ def test_analysts_are_refused_whatever_they_call_the_table(
     monkeypatch.setattr(getpass, "getuser", lambda: "ana")
     (error,) = terminal.refused("privacy", "disclosure", "compare", path, *words)
     assert error["code"] == "budget.analyst"
+    for tables in ((path, "free.csv"), ("free.csv", path), ("free.csv", "files.people")):
+        (error,) = terminal.refused("diff", *tables, "--key", "id")
+        assert error["code"] == "budget.analyst"
     assert terminal.json("privacy", "disclosure", "compare", "free.csv", *words)["ok"]
 
 
