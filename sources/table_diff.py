@@ -292,7 +292,7 @@ class TableComparison:
 
     def _placed(self, side: DiffSide, within: tuple[int, Collection[int]] | None, *wanted: str) -> str:
         """Return rows as SQL: `p`, the place of the key, `t`, the text of the row, and the cells `c0` ..."""
-        key, others = self._key_cells(side), self._other_cells(side)
+        key, others = (_cells_of(side, kinds) for kinds in (self.compared.key, self.compared.others))
         cells = {f"c{at}": text.fill_null("") for at, text in enumerate(others)}
         columns = {"p": self._key(side), "t": row_text([*key, *others]), **cells}
         inner = side.compile(side.table.select(**{name: columns[name] for name in ("p", *wanted)}))
@@ -313,15 +313,9 @@ class TableComparison:
 
     def _key(self, side: DiffSide) -> ir.Column:
         if not self._by_number:
-            return row_text(self._key_cells(side))
+            return row_text(_cells_of(side, self.compared.key))
         column = side.table[next(iter(self.compared.key))]
         return column if side.dialect == "sqlite" else column.cast("int64")
-
-    def _key_cells(self, side: DiffSide) -> Sequence[ir.StringValue]:
-        return [_cell_of(side, name, kind) for name, kind in self.compared.key.items()]
-
-    def _other_cells(self, side: DiffSide) -> Sequence[ir.StringValue]:
-        return [_cell_of(side, name, kind) for name, kind in self.compared.others.items()]
 
     def _read(
         self,
@@ -403,13 +397,13 @@ def _sql(*parts: str) -> str:
 
 
 def _cells(side: DiffTable, compared: ComparedColumns, *, is_left: bool) -> ir.Table:
-    keys = {f"k{at}": _cell_of(side, *item).fill_null("") for at, item in enumerate(compared.key.items())}
-    others = {f"c{at}": _cell_of(side, *item).fill_null("") for at, item in enumerate(compared.others.items())}
+    keys = {f"k{at}": text.fill_null("") for at, text in enumerate(_cells_of(side, compared.key))}
+    others = {f"c{at}": text.fill_null("") for at, text in enumerate(_cells_of(side, compared.others))}
     return side.table.select(is_left=ibis.literal(int(is_left), "int64"), **keys, **others)
 
 
-def _cell_of(side: DiffTable, name: str, kind: CellKind) -> ir.StringValue:
-    return cell(side.table[name], kind, side.dialect)
+def _cells_of(side: DiffTable, kinds: Mapping[str, CellKind]) -> Sequence[ir.StringValue]:
+    return [cell(side.table[name], kind, side.dialect) for name, kind in kinds.items()]
 
 
 def _only(one: DiffTable, other: DiffTable) -> str:

@@ -9,7 +9,7 @@ from monitor.commands._options import known_tables, reading
 from monitor.terminal.output import Invocation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from monitor.config.project import Project
     from monitor.summaries.coverage import CatalogueContents
@@ -48,9 +48,8 @@ def coverage(
     invocation.emit(result, lambda console: draw_coverage(console, project, result))
 
 
-def _is_of(names_of: "Mapping[str, str]", names: "Collection[str]", relation: str, _schema: str | None) -> bool:
-    """Check whether a table of a source is one of those that are asked for."""
-    return names_of.get(relation) in names
+def _is_in(relations: "Collection[str]", relation: str, _schema: str | None) -> bool:
+    return relation in relations
 
 
 def _contents(project: "Project", names: "Collection[str]", invocation: Invocation) -> "CatalogueContents":
@@ -62,19 +61,17 @@ def _contents(project: "Project", names: "Collection[str]", invocation: Invocati
     columns: dict[str, Sequence[str]] = {}
     unlisted: dict[str, Sequence[str]] = {}
     for source, relations in project.relations.items():
-        of_source = {relation: name for name, relation in relations.items()}
-        if project.config.sources[source].external or not of_source:
+        wanted = {relation for name, relation in relations.items() if name in names}
+        if project.config.sources[source].external or not relations:
             continue
         try:
-            listed = list_tables(project.specs[source], partial(_is_of, of_source, names))
+            listed = list_tables(project.specs[source], partial(_is_in, wanted))
         except SourceError as error:
             invocation.note(f"note: {error}")
             continue
-        full = {f"{table.schema}.{relation}": relation for relation, table in listed.items() if table.schema}
-        for relation, name in of_source.items():
-            table = listed.get(relation) or listed.get(full.get(relation, ""))
-            if table is not None and table.columns is not None:
-                columns[name] = table.columns
-        here = {full.get(relation, relation) if relation not in listed else relation for relation in of_source}
-        unlisted[source] = [relation for relation in listed if relation not in here]
+        there = {f"{table.schema}.{relation}": relation for relation, table in listed.items() if table.schema}
+        there |= {relation: relation for relation in listed}
+        here = {name: there[relation] for name, relation in relations.items() if relation in there}
+        columns |= {name: found for name, relation in here.items() if (found := listed[relation].columns) is not None}
+        unlisted[source] = [relation for relation in listed if relation not in here.values()]
     return CatalogueContents(columns, unlisted)

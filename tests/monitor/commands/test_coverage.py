@@ -61,6 +61,16 @@ def test_columns_are_those_of_the_catalogue(terminal: Terminal) -> None:
     assert "not configured in source shop: other" in said.out
 
 
+def test_two_entries_of_one_table_have_its_columns(terminal: Terminal) -> None:
+    """The columns of both are known, and the table is not among those without an entry."""
+    file = terminal.folder / "tablewatch.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(f"{text}  - {{name: again, table: orders, source: shop}}\n", encoding="utf-8")
+    found = terminal.json("coverage", "orders", "again")
+    assert len({line["columns"] for line in found["lines"]} - {None}) == 1
+    assert (found["unknown_columns"], "orders" in found["unlisted"]["shop"]) == (0, False)
+
+
 def test_checks_of_a_pattern_that_do_not_apply_and_tables_that_are_gone_are_named(terminal: Terminal) -> None:
     """Their columns are known without a source, too."""
     terminal.sql("CREATE TABLE later (a INTEGER)")
