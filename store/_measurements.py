@@ -25,7 +25,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from checks import Earlier, Kind, Message, PastMeasurement, Status, UnknownReason
+from checks import Earlier, Kind, Message, PastMeasurement, PlainEnglish, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._columns import WHOLE, Mapped
 from store._json import from_text, to_text
@@ -55,6 +55,7 @@ _HOUR_US: Final = 3_600_000_000
 _END_OF_TIME: Final = 2**63 - 1
 _MOST_PENDING: Final = 10
 """Failing measurements in a row, in no incident, that may still open one."""
+_LONGEST_TEXT: Final = 500
 _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 
@@ -90,10 +91,15 @@ def result_of(row: Row[*tuple[Any, ...]]) -> Result:
     return RESULTS.value(row, run_id=row.run_id, check_id=row.check_id, table=row.table_name, message=message)
 
 
-def body_of(message: Message) -> str:
-    """Return what messages of one text have in common, as it is kept: all but the values."""
+def kept_message(message: Message) -> tuple[str, Mapping[str, Any] | None]:
+    """Return a message as it is kept: what messages of one text have in common, and the values.
+
+    A text that is longer than any of a catalogue is a value: PostgreSQL has no index of such texts.
+    """
+    if len(message.text) > _LONGEST_TEXT:
+        message = Message("{text}", {"text": message.render(PlainEnglish())})
     fields = {"text": message.text, "one": message.one, "counted": message.counted}
-    return to_text({name: field for name, field in fields.items() if field is not None})
+    return to_text({name: field for name, field in fields.items() if field is not None}), message.values or None
 
 
 def in_series(check_id: ColumnElement[str] | str, measurement: Any = _M) -> ColumnElement[bool]:

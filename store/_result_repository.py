@@ -215,17 +215,17 @@ class ResultWriter(ResultReader):
         costs = [_cost_row(run.table, run.cost) for run in runs if run.cost is not None]
         self._merge(_DAILY_COST, costs, added=("runs", *_COST))
         series = self._numbers(_SERIES.c.check_id, {item.check_id: {"table_name": item.table} for item in results})
-        bodies = [_measurements.body_of(result.message) for result in results]
-        texts = self._numbers(_TEXT.c.body, {body: {} for body in bodies})
+        messages = [_measurements.kept_message(result.message) for result in results]
+        texts = self._numbers(_TEXT.c.body, {body: {} for body, _ in messages})
         rows = [
             RESULTS.cells(
                 result,
                 run=numbers[result.run_id],
                 series=series[result.check_id],
                 text=texts[body],
-                message_values=result.message.values or None,
+                message_values=values,
             )
-            for result, body in zip(results, bodies, strict=True)
+            for result, (body, values) in zip(results, messages, strict=True)
         ]
         self._insert(_MEASUREMENT, rows)
 

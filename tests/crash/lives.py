@@ -63,6 +63,7 @@ _OFTEN: Final = {
     "ping": 60,
     "log": 0.5,
     "prune": 0.5,
+    "tables": 60,
 }
 
 

@@ -34,6 +34,17 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
         assert tx.results.latest() == {found.check_id: found}
 
 
+def test_a_long_text_is_kept(store: Store) -> None:
+    """A text that no index could hold comes back in the words that it has, without its places."""
+    long = Message("{rows:count} rows " + "and more " * 1000, {"rows": 3})
+    with store.writing() as tx:
+        tx.results.add_runs([run()], [replace(result(run()), message=long)])
+    with store.reading() as tx:
+        (found,) = tx.results.latest().values()
+    assert str(found.message) == str(long)
+    assert found.message.text == "{text}"
+
+
 def test_the_newest_result_of_each_check_is_given(store: Store) -> None:
     """Of several measurements of a check the newest is given, for all checks or for those asked for."""
     runs = [run(number, at=AT + number * HOUR, table=table) for table in ("a", "b") for number in range(3)]
