@@ -959,6 +959,65 @@ FROM (
   ) AS "t3"
 ) AS "t4";
 
+-- distributed: distribution
+SELECT
+  COUNT(*) AS "a0"
+FROM "t" AS "t0";
+SELECT
+  "t7"."missing",
+  "t7"."now",
+  "t7"."before",
+  "t7"."n",
+  CAST(NULL AS DOUBLE) AS "area",
+  1 AS "is_category"
+FROM (
+  SELECT
+    "t6"."missing",
+    "t6"."now",
+    "t6"."before",
+    COUNT(*) AS "n"
+  FROM (
+    SELECT
+      "t5"."value",
+      "t5"."now",
+      "t5"."before",
+      IFF("t5"."value" IS NULL, 1, 0) AS "missing"
+    FROM (
+      SELECT
+        "t4"."value",
+        SUM("t4"."now") AS "now",
+        SUM("t4"."before") AS "before"
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "t0"."town" AS "value",
+            1 AS "now",
+            0 AS "before"
+          FROM "t" AS "t0"
+        ) AS "t2"
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          SELECT
+            "t1"."town" AS "value",
+            0 AS "now",
+            1 AS "before"
+          FROM "parents" AS "t1"
+        ) AS "t3"
+      ) AS "t4"
+      GROUP BY
+        1
+    ) AS "t5"
+  ) AS "t6"
+  GROUP BY
+    1,
+    2,
+    3
+) AS "t7";
+
 -- t: t_closeness
 SELECT
   COUNT_IF((
