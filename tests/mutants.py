@@ -31,7 +31,10 @@ PARTS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
         ["monitor/scan"],
         ["tests/monitor/scan", "tests/monitor/daemon", "tests/tablewatch", "tests/monitor/commands/test_backfill.py"],
     ),
-    "incidents": (["incidents"], ["tests/incidents", "tests/monitor/triage", "tests/monitor/summaries"]),
+    "incidents": (
+        ["incidents"],
+        ["tests/incidents", *(f"tests/monitor/{name}" for name in ("triage", "summaries", "simulation"))],
+    ),
     "alerts": (
         ["monitor/alerts"],
         [
@@ -46,7 +49,7 @@ PARTS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     ),
     "risk": (
         ["checks/risk", "checks/k_anonymity.py", "checks/l_diversity.py"],
-        ["tests/checks", "tests/remedies/generalisation"],
+        ["tests/checks", "tests/remedies/generalisation", "tests/monitor/releases"],
     ),
 }
 """The parts: where their code is, and which tests are theirs."""
