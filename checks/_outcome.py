@@ -182,7 +182,7 @@ def format_duration(value: timedelta | float, *, days: bool = True) -> str:
         count, seconds = divmod(seconds, size)
         if count:
             parts.append(f"{count:,} {unit}")
-    return sign + (" ".join(parts[:2]) or "0 s")
+    return sign + (" ".join(parts[:2]) or ("0 s" if days else "0 min"))
 
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"

@@ -53,6 +53,7 @@ _LOST: Final = Message(
     counted="n",
 )
 _EMPTY: Final = Message("the reference has no row")
+_NO_NUMBER: Final = Message("{column} has no number in the table or in the reference, so no distance was computed")
 _BY_CHANCE: Final = Message(
     "{rows:count} rows and {reference:count} of the reference are too few: without any change, a population stability "
     "index of {chance:number} is expected, limit {limit:number}"
@@ -169,6 +170,8 @@ class Distribution(LearnsNumber):
             return without_rows(self, observed=observed)
         if not drift.reference_rows:
             return unknown(UnknownReason.NO_DATA, _EMPTY, observed)
+        if self.max_wasserstein is not None and drift.wasserstein is None:
+            return unknown(UnknownReason.NO_DATA, _NO_NUMBER.given(column=self.column), observed)
         if self.max_psi is None or drift.chance < self.max_psi:
             return None
         sizes = {"rows": drift.rows, "reference": drift.reference_rows}
@@ -224,9 +227,12 @@ class Distribution(LearnsNumber):
 class _Drift:
     """How far apart two distributions are.
 
-    `cells`: rows of now and of the reference, and how many values (or bins) have so many; NULL is one of its own.
+    `rows`, `reference_rows`: all of both. `cells`: rows of now and of the reference, and how many values (or bins) have
+    so many; without NULL, of which `missing` has the rows.
     """
 
+    rows: int
+    reference_rows: int
     cells: Sequence[tuple[int, int, int]]
     missing: tuple[int, int]
     wasserstein: float | None
@@ -235,14 +241,13 @@ class _Drift:
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]]) -> Self:
         """Read what `_of_numbers` or `_of_categories` counted."""
-        counted = [
-            (bool(row["missing"]), int(row["now"]), int(row["before"]), int(row["n"]), row["area"]) for row in rows
-        ]
-        areas = [float(area) for *_, area in counted if area is not None]
-        gone = [(now, before) for missing, now, before, *_ in counted if missing]
+        counted = [(bool(row["missing"]), int(row["now"]), int(row["before"]), int(row["n"])) for row in rows]
+        areas = [float(row["area"]) for row in rows if row["area"] is not None]
         return cls(
-            cells=[(now, before, n) for missing, now, before, n, _ in counted if not missing],
-            missing=(sum(now for now, _ in gone), sum(before for _, before in gone)),
+            rows=sum(now * n for _, now, _, n in counted),
+            reference_rows=sum(before * n for _, _, before, n in counted),
+            cells=[(now, before, n) for missing, now, before, n in counted if not missing],
+            missing=(sum(cell[1] for cell in counted if cell[0]), sum(cell[2] for cell in counted if cell[0])),
             wasserstein=math.fsum(areas) if areas else None,
             has_categories=any(row["is_category"] for row in rows),
         )
@@ -250,16 +255,6 @@ class _Drift:
     @property
     def _all(self) -> Sequence[tuple[int, int, int]]:
         return [*self.cells, (*self.missing, 1)] if any(self.missing) else self.cells
-
-    @property
-    def rows(self) -> int:
-        """Count the rows."""
-        return sum(now * n for now, _, n in self._all)
-
-    @property
-    def reference_rows(self) -> int:
-        """Count the rows of the reference."""
-        return sum(before * n for _, before, n in self._all)
 
     @property
     def psi(self) -> float:

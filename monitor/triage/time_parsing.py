@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
+from checks import format_duration
 from checks.parameters.scalars import parse_duration
 from monitor.config.prices import midnight
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -259,9 +260,4 @@ def format_hours(microseconds: Fraction | int) -> str:
     seconds = round(Fraction(microseconds) / 1_000_000)
     if seconds >= _LONG:
         return f"{round(Fraction(microseconds) / 3_600_000_000):,} h"
-    parts = []
-    for unit, size in (("h", 3_600), ("min", 60), ("s", 1)):
-        count, seconds = divmod(seconds, size)
-        if count:
-            parts.append(f"{count:,} {unit}")
-    return " ".join(parts[:2]) or "0 min"
+    return format_duration(seconds, days=False)

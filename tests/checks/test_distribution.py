@@ -168,6 +168,14 @@ def test_what_is_no_number_is_missing(dialect):
     assert (outcome.observed["missing_share"], outcome.observed["reference_missing_share"]) == (0.5, 0)
 
 
+@pytest.mark.parametrize(("now", "before"), [((None, None), (1.0, 2.0)), ((1.0, 2.0), (None,))])
+def test_without_a_number_no_distance_passes(dialect, now, before):
+    """Where one side has NULL alone, nothing was compared: unknown, not a pass."""
+    outcome = compared(dialect, numbers(*now), numbers(*before), column="v", max_wasserstein=1000)
+    assert (outcome.status, outcome.reason) == (Status.UNKNOWN, UnknownReason.NO_DATA)
+    assert outcome.observed["wasserstein"] is None
+
+
 def test_nan_and_infinity_are_missing():
     """They have no place in a distance."""
     odd = numbers(1.0, 2.0, math.nan, math.inf, -math.inf)

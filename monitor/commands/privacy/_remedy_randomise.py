@@ -41,6 +41,9 @@ Others = Annotated[
     typer.Option("--other", metavar="A=F", help="Value used for NULL and values outside A's domain. Repeatable."),
 ]
 
+Epsilon = Annotated[str | None, typer.Option(metavar="1.0", help="Epsilon of the table, at most nine decimal places.")]
+RowsPerUnit = Annotated[int | None, typer.Option(metavar="N", help="Maximum rows per person; 1 by default.")]
+
 
 def randomise(
     ctx: typer.Context,
@@ -49,9 +52,7 @@ def randomise(
     columns: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Columns to randomise; by default those of --domain.")
     ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="1.0", help="Epsilon of the table, at most nine decimal places.")
-    ] = None,
+    epsilon: Epsilon = None,
     pk: Annotated[
         float | None, typer.Option(metavar="K", help="Alternative: minimum Pk-anonymity of each row.")
     ] = None,
@@ -71,9 +72,7 @@ def randomise(
             "--drop-rest", help="Drop all columns that are not randomised; otherwise no epsilon is guaranteed."
         ),
     ] = False,
-    rows_per_unit: Annotated[
-        int | None, typer.Option(metavar="N", help="Maximum rows per person; 1 by default.")
-    ] = None,
+    rows_per_unit: RowsPerUnit = None,
     release: Annotated[
         str | None, typer.Option(metavar="NAME", help="Use the domains, epsilon and its limit of this release.")
     ] = None,
@@ -128,13 +127,12 @@ def _remedy(
     """Put together what was said, and what the release says where nothing was said."""
     from monitor.releases.disclosure.table_ref import project_of
     from monitor.releases.treatment.declared_domains import (
+        as_settings,
         declared_in,
         domains_for,
-        labels_of,
         recipe_of,
         released_columns,
     )
-    from remedies.differential_privacy.answers import SteppedColumn
     from remedies.randomise import Randomise
 
     project, recipe = project_of(invocation), recipe_of(release)
@@ -153,15 +151,7 @@ def _remedy(
         message = "missing privacy parameter: give an epsilon, a Pk or a retention"
         raise Stop(ExitCode.USAGE, Problem("remedy.limit", message, hint=hint))
     with limits_in_words(""):
-        return Randomise.model_validate(
-            {
-                "domains": {
-                    name: cell if isinstance(cell, SteppedColumn) else labels_of(cell) for name, cell in cells.items()
-                },
-                "others": {name: cell.other for name, cell in cells.items() if cell.other is not None},
-                **{name: text for name, text in settings.items() if text is not None},
-            }
-        )
+        return Randomise.model_validate(as_settings(cells, settings))
 
 
 def _asked(

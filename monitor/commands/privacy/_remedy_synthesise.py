@@ -6,7 +6,7 @@ import typer
 
 from monitor.commands._options import limits_in_words, names_in, with_progress
 from monitor.commands.privacy._remedy_options import Force, Given, Out, release_of
-from monitor.commands.privacy._remedy_randomise import Domains, Others
+from monitor.commands.privacy._remedy_randomise import Domains, Epsilon, Others, RowsPerUnit
 from monitor.terminal.output import Invocation
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ def synthesise(
     columns: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Columns to synthesise; by default those of --domain.")
     ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="1.0", help="Epsilon of the table, at most nine decimal places.")
-    ] = None,
+    epsilon: Epsilon = None,
     rho: Annotated[str | None, typer.Option(metavar="0.01", help="Alternative: rho, under zCDP.")] = None,
     delta: Annotated[
         str | None, typer.Option(metavar="1e-9", help="Account under zCDP: probability that epsilon does not hold.")
@@ -37,9 +35,7 @@ def synthesise(
     unit: Annotated[
         str | None, typer.Option(metavar="A", help="Column that identifies the person of a row; not published.")
     ] = None,
-    rows_per_unit: Annotated[
-        int | None, typer.Option(metavar="N", help="Maximum rows per person; 1 by default.")
-    ] = None,
+    rows_per_unit: RowsPerUnit = None,
     rows: Annotated[int | None, typer.Option(metavar="N", help="Number of rows to write.")] = None,
     release: Annotated[
         str | None, typer.Option(metavar="NAME", help="Use the domains and the limit on epsilon of this release.")
@@ -104,8 +100,7 @@ def _remedy(
 ) -> "Synthesise":
     """Return the remedy: domains as said, else as the release or the budget declares them."""
     from monitor.releases.disclosure.table_ref import project_of
-    from monitor.releases.treatment.declared_domains import declared_in, domains_for, labels_of
-    from remedies.differential_privacy.answers import SteppedColumn
+    from monitor.releases.treatment.declared_domains import as_settings, declared_in, domains_for
     from remedies.synthesise import Synthesise
 
     project = project_of(invocation)
@@ -113,8 +108,5 @@ def _remedy(
     cells = domains_for(
         columns or (() if inline else tuple(declared)), inline=inline or (), others=others or (), declared=declared
     )
-    domains = {name: cell if isinstance(cell, SteppedColumn) else labels_of(cell) for name, cell in cells.items()}
-    taken = {name: cell.other for name, cell in cells.items() if cell.other is not None}
-    given = {name: value for name, value in settings.items() if value is not None}
     with limits_in_words(""):
-        return Synthesise.model_validate({"domains": domains, "others": taken, **given})
+        return Synthesise.model_validate(as_settings(cells, settings))

@@ -115,6 +115,15 @@ def declared_words(text: str) -> "SteppedColumn | tuple[object, ...]":
     return cells if isinstance(cells, SteppedColumn) else cells.values
 
 
+def as_settings(cells: "Mapping[str, Cells]", settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return domains as `randomise` and `synthesise` take them, beside the settings that are not None."""
+    return {
+        "domains": {name: cell if isinstance(cell, SteppedColumn) else labels_of(cell) for name, cell in cells.items()},
+        "others": {name: cell.other for name, cell in cells.items() if cell.other is not None},
+        **{name: value for name, value in settings.items() if value is not None},
+    }
+
+
 def labels_of(cells: "Cells") -> "tuple[bool | int | float | str, ...]":
     """Return all values that a column comes out with."""
     if isinstance(cells, CategoryColumn):

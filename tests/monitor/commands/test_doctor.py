@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from checks import Status
 from monitor.cli import run
 from monitor.config import load
 from monitor.doctor.diagnosis import (
@@ -24,7 +25,7 @@ from monitor.doctor.diagnosis import (
 from monitor.doctor.finding import Finding, FindingStatus
 from monitor.terminal.output import Invocation
 from store import open_store
-from tests.store.made import AT, opened
+from tests.store.made import AT, HOUR, measure, opened
 
 _NOW = datetime(2226, 11, 9, 9, 0, tzinfo=UTC)
 _CONFIG = """\
@@ -138,6 +139,18 @@ def test_a_large_store_is_examined_where_it_changed(here: Path, monkeypatch: pyt
     assert second.hint is not None
     assert "doctor --full" in second.hint
     assert third == first
+
+
+def test_the_space_of_results_follows_from_the_last_day(here: Path) -> None:
+    """Results of the last 24 hours, times the days that they are kept, times the bytes of one."""
+    loaded = load(here / "tablewatch.yaml")
+    with open_store("sqlite:///store.db") as store:
+        before = _NOW - timedelta(days=2)
+        measure(store, *((before - number * HOUR, Status.PASS) for number in range(5)))
+        assert not [one for one in examine_store(loaded, _NOW) if isinstance(one, Finding) and one.subject == "disk"]
+        measure(store, *((_NOW - (number + 1) * HOUR / 60, Status.PASS) for number in range(200)))
+    (finding,) = [one for one in examine_store(loaded, _NOW) if isinstance(one, Finding) and one.subject == "disk"]
+    assert finding.message == "200 results in the last 24 hours: at this rate the results of 100d take about 3 MB"
 
 
 def test_a_store_in_which_nothing_fits_is_described_in_few_lines(here: Path) -> None:
