@@ -59,8 +59,8 @@ check: $(READY)  ## Lint, imports, types
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
-bench: $(READY)  ## Run the benchmarks (minutes); the tables go into docs/benchmarks.md
-	$(BIN)/python -m benchmarks
+bench: $(READY)  ## Run the benchmarks that the documentation names (hours), or those with ONLY=word, and write their tables there
+	$(BIN)/python -m benchmarks --pages $(ONLY)
 
 docs: $(READY)  ## Refresh the generated parts of the documentation
 	$(BIN)/python -m docs.refresh

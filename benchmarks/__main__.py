@@ -1,10 +1,15 @@
-"""Run the benchmarks named on the command line, or all, each in a process of its own; print Markdown."""
+"""Run the benchmarks named on the command line, or all, each in a process of its own; print Markdown.
+
+`--pages` runs what the documentation names instead, and writes it there.
+"""
 
 import importlib
 import platform
 import subprocess
 import sys
 from importlib.metadata import version
+
+from benchmarks._pages import write_pages
 
 NAMES = (
     "many_tables",
@@ -37,6 +42,8 @@ LIBRARIES = ("ibis-framework", "duckdb", "great-expectations", "sqlmodel", "pand
 
 def main() -> None:
     """Run them; one alone may be given options."""
+    if sys.argv[1:2] == ["--pages"]:
+        sys.exit(write_pages(sys.argv[2:]))
     names = sys.argv[1:] or NAMES
     if len(names) == 1 or names[1] not in NAMES:
         importlib.import_module(f"benchmarks.{names[0]}").main()

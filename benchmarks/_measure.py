@@ -2,7 +2,8 @@
 
 import resource
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
@@ -21,6 +22,16 @@ def measure(work: Callable[[], object]) -> Cost:
     wall, cpu = perf_counter(), process_time()
     work()
     return Cost(perf_counter() - wall, process_time() - cpu)
+
+
+def measure_command(
+    command: Sequence[str], environment: Mapping[str, str] | None = None, folder: Path | None = None
+) -> Cost:
+    """Run a command once, which has to succeed, and return what it and its children took."""
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(perf_counter() - wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def median(costs: Sequence[Cost]) -> Cost:
