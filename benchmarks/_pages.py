@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-BLOCK: Final = re.compile(
-    r"<!-- measured: (?P<command>[^\n]+) -->\n(?P<body>.*?)<!-- end of measured -->", re.DOTALL
-)
+BLOCK: Final = re.compile(r"<!-- measured: (?P<command>[^\n]+) -->\n(?P<body>.*?)<!-- end of measured -->", re.DOTALL)
 _TITLE: Final = re.compile(r"\A\*\*.*?\*\*[^\n]*\n+")
 _BETWEEN_LOADS: Final = 2.0
 

@@ -44,7 +44,8 @@ def main() -> None:
     ]
     print(f"**{TABLES} SQLite tables of {ROWS} rows x 5 checks, one process.** Ours also judges, decides and stores.\n")
     print(table(("work", "wall s", "cpu s", "statements per table", "memory MB after cycles 2, 10, 20"), rows))
-    print(f"\nA later cycle of Great Expectations takes {gx['second cycle'].cpu / later.cpu:.0f} times its processor time.")
+    ratio = gx["second cycle"].cpu / later.cpu
+    print(f"\nA later cycle of Great Expectations takes {ratio:.0f} times its processor time.")
     print(f"The command, run again, takes {commands[-1][1].cpu / later.cpu:.1f} times that of a later cycle.")
 
 

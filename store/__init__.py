@@ -79,8 +79,6 @@ if TYPE_CHECKING:
     from store._release_ledger import RememberedPersons as RememberedPersons
     from store._restore import Restored as Restored
     from store._restore import restore as restore
-    from store._retention import CONFIRM as CONFIRM
-    from store._retention import Postponed as Postponed
     from store._retention import Pruned as Pruned
     from store._signature_key import signature_key as signature_key
     from store._status_addresses import StatusAddress as StatusAddress
@@ -88,6 +86,8 @@ if TYPE_CHECKING:
     from store._store import Store as Store
     from store._transaction import ReadTransaction as ReadTransaction
     from store._transaction import WriteTransaction as WriteTransaction
+    from store._trusted_time import CONFIRM as CONFIRM
+    from store._trusted_time import Postponed as Postponed
     from store._values import BACKFILL as BACKFILL
     from store._values import CheckRunTime as CheckRunTime
     from store._values import Counts as Counts
@@ -141,11 +141,12 @@ _HOMES: Final = {
     "_rebuild": "EventComparison Discrepancy",
     "_release_ledger": "ReleaseLedger RememberedPersons",
     "_restore": "Restored restore",
-    "_retention": "CONFIRM Postponed Pruned",
+    "_retention": "Pruned",
     "_signature_key": "signature_key",
     "_status_addresses": "StatusAddress StatusScope",
     "_store": "Store",
     "_transaction": "ReadTransaction WriteTransaction",
+    "_trusted_time": "CONFIRM Postponed",
     "_values": (
         "BACKFILL CheckRunTime Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind ReleaseEvent "
         "ReleaseEventKind Result Run RunCost Sample Spending StoredComparison"

@@ -314,6 +314,7 @@ _HOMES_OF_ROWS: Final = (
     "_releases",
     "_rows",
     "_status_addresses",
+    "_trusted_time",
     "_work_rows",
 )
 

@@ -22,7 +22,7 @@ from store._incidents import checksum_of
 from store._json import from_text
 from store._repository import any_of
 from store._rows import IncidentEventRow, IncidentRow
-from store._work_rows import ClockRow
+from store._trusted_time import ClockRow
 
 _V: Final = IncidentEventRow.__table__
 _I: Final = IncidentRow.__table__

@@ -12,8 +12,9 @@ from sqlalchemy import delete, exists, func, insert, literal_column, or_, select
 
 from store._columns import Mapped
 from store._repository import Repository, any_of
+from store._trusted_time import ClockRow
 from store._work import Scheduled, Skip
-from store._work_rows import ClockRow, ScheduleRow, SkipRow, SlotRow
+from store._work_rows import ScheduleRow, SkipRow, SlotRow
 
 BACKWARDS: Final = timedelta(seconds=2)
 """A clock that goes back by no more than this was only put right; further back is a step."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -32,10 +32,12 @@ from store._transaction import ReadTransaction, WriteTransaction
 if TYPE_CHECKING:
     from store._rebuild import Discrepancy, EventComparison
     from store._request_claims import RequestClaim
-    from store._retention import Postponed, Pruned, TrustedTime
+    from store._retention import Pruned
+    from store._trusted_time import Postponed, TrustedTime
 
 T = TypeVar("T")
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NEARLY_FULL: Final = 64 * 2**20
 """Bytes that are free on the disk of the store below which its log is kept short."""
 _WAIT_FOR_READERS_MS: Final = 200
@@ -246,13 +248,18 @@ class Store:
         now: datetime,
         monotonic: float,
         boot: str | None = None,
+        at_most: timedelta = timedelta(0),
     ) -> Pruned | Postponed | None:
         """Record the time, and delete as `prune` does if the clock is trusted; else return what waits, None if nothing.
 
-        `monotonic`, `boot`: the uptime of the clock that `now` is of.
+        `monotonic`, `boot`: the uptime of the clock that `now` is of. `at_most`: nothing is done if a time in the same
+        period of this length was recorded before, by a process that then deleted, or will.
         """
         with self.writing() as tx:
+            recorded = tx.recorded_time()
             self.record_time(tx, now=now, monotonic=monotonic, boot=boot)
+        if at_most and recorded is not None and (recorded - _EPOCH) // at_most == (now - _EPOCH) // at_most:
+            return None
         postponed = self.postponed(
             keep_measurements=keep_measurements, keep_incidents=keep_incidents, now=now, monotonic=monotonic, boot=boot
         )
@@ -278,7 +285,7 @@ class Store:
         boot: str | None = None,
     ) -> Postponed | None:
         """Return what is past its retention and stays since the clock is not trusted; None if it is trusted."""
-        from store._retention import count_postponed
+        from store._trusted_time import count_postponed
 
         return self.inspect(
             lambda connection: count_postponed(
@@ -297,7 +304,7 @@ class Store:
     @cached_property
     def _trusted(self) -> TrustedTime:
         """Return how far the clock of this process is believed."""
-        from store._retention import TrustedTime
+        from store._trusted_time import TrustedTime
 
         return TrustedTime()
 

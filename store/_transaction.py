@@ -39,11 +39,12 @@ if TYPE_CHECKING:
     from store._rebuild import EventComparison
     from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
     from store._result_repository import ResultReader, ResultWriter
-    from store._retention import Pruned, TrustedTime
+    from store._retention import Pruned
     from store._schedule import ScheduleReader, ScheduleWriter
     from store._silences import SilenceReader, SilenceWriter
     from store._slots import SlotReader, SlotWriter
     from store._status_addresses import StatusAddressReader, StatusAddressWriter
+    from store._trusted_time import TrustedTime
 
 _PROJECT: Final = ProjectRow.__table__
 
@@ -174,6 +175,12 @@ class WriteTransaction(ReadTransaction):
         self._connection.execute(delete(_PROJECT))
         self._connection.execute(insert(_PROJECT).values(id=1, name=name))
 
+    def recorded_time(self) -> datetime | None:
+        """Return the trusted time that was recorded last; None in an empty store."""
+        from store._trusted_time import trusted_times
+
+        return trusted_times(self._connection)[0]
+
     def record_time(self, trusted: TrustedTime, *, now: datetime, monotonic: float, boot: str | None) -> None:
         """Record the time, as far as it is trusted."""
         trusted.record(self._connection, now=now, monotonic=monotonic, boot=boot)
@@ -186,13 +193,13 @@ class WriteTransaction(ReadTransaction):
 
     def note_postponed(self, now: datetime) -> bool:
         """Return whether it was not noted within the last day that data waits, and record that it is now."""
-        from store._retention import note
+        from store._trusted_time import note
 
         return note(self._connection, now)
 
     def confirm_time(self, at: datetime, *, monotonic: float = 0.0, boot: str | None = None) -> None:
         """Record that a person confirmed the time: by it, data is deleted by age."""
-        from store._retention import trust
+        from store._trusted_time import trust
 
         trust(self._connection, at, confirmed=True, monotonic=monotonic, boot=boot)
 

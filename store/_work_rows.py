@@ -74,32 +74,6 @@ class SkipRow(Row, table=True):
     reason: SkipReason = word(SkipReason)
 
 
-class ClockRow(Row, table=True):
-    """The latest time that was seen, how often the clock went back behind it, and the time that is trusted: one row.
-
-    `trusted_at` is what `_retention` lets processes record, at `uptime_us` after the start `boot` of a machine where
-    that is known; `confirmed_at` what a person confirmed last; `noted_at` when the last message said that data waits
-    for it.
-    `compared_at`, `compared_all_at`, `compared_event`: when incidents agreed with their events last, those that had
-    changed and all of them, and the number of the last event that was read.
-    """
-
-    __tablename__ = "clock"
-    __table_args__ = (CheckConstraint("id = 1", name="one"), STRICT)
-
-    id: int = key()
-    epoch: int = whole()
-    latest_at: datetime = time("latest_us", "latest_at")
-    trusted_at: datetime | None = time("trusted_us", "trusted_at", optional=True)
-    confirmed_at: datetime | None = time("confirmed_us", "confirmed_at", optional=True)
-    boot: str | None = line(optional=True)
-    uptime_us: int | None = whole(optional=True)
-    noted_at: datetime | None = time("noted_us", "noted_at", optional=True)
-    compared_at: datetime | None = time("compared_us", "compared_at", optional=True)
-    compared_all_at: datetime | None = time("compared_all_us", "compared_all_at", optional=True)
-    compared_event: int | None = whole(optional=True)
-
-
 class DaemonRow(Row, table=True):
     """A process that runs checks, or ran them lately."""
 

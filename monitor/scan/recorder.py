@@ -41,14 +41,11 @@ from incidents import (
     status_text,
 )
 from monitor.config.project import Project, follows_warnings
-from monitor.scan.incremental import StagedCounts, judge_without_store, stage_counts
 from monitor.scan.results import CheckResult, PolicyOf, TableResult, run_guarded, run_of, with_absence
 from monitor.scan.segment_results import SegmentMemory, is_of, judge_segments, remembered, watch_of_segment
 from store import (
     IncidentFilter,
     Lease,
-    Postponed,
-    Pruned,
     ReadTransaction,
     Result,
     Run,
@@ -60,7 +57,9 @@ from store import (
 if TYPE_CHECKING:
     from monitor.clock import Clock
     from monitor.scan.confirmation import Retry
+    from monitor.scan.incremental import StagedCounts
     from monitor.scan.warnings import WarningRecorder
+    from store import Postponed, Pruned
 
 _History: TypeAlias = "Mapping[str, Sequence[PastMeasurement] | None]"
 _SKEW = timedelta(minutes=1)  # by so much the clocks of two machines may differ without one having been set back
@@ -82,7 +81,7 @@ def record_results(
         return _Recorder(tx, policy_of, clock.now()).make([(new_id(), table_result) for table_result in batch])
 
 
-def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableResult], StagedCounts | None]:
+def _staged(batch: Sequence[TableResult], store: Store) -> "tuple[Sequence[TableResult], StagedCounts | None]":
     """Put what was found to the class counts that are kept from run to run, where any are.
 
     Raises:
@@ -90,6 +89,8 @@ def _staged(batch: Sequence[TableResult], store: Store) -> tuple[Sequence[TableR
     """
     if not any(table_result.has_counts for table_result in batch):
         return batch, None
+    from monitor.scan.incremental import stage_counts  # few checks keep counts
+
     counts = stage_counts(batch, store)
     return counts.batch, counts
 
@@ -141,6 +142,8 @@ def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence
     that asks for it could not be evaluated.
     """
     if any(table_result.has_counts for table_result in batch):
+        from monitor.scan.incremental import judge_without_store
+
         batch = judge_without_store(batch)
     memory, history = (SegmentMemory(), {}) if store is None else _read_history(store, batch)
     return [result for table_result in batch for result in judge_table(table_result, history, memory)]
@@ -420,8 +423,10 @@ def retire(project: Project, store: Store) -> int:
     return closed
 
 
-def prune(project: Project, store: Store) -> Pruned | Postponed | None:
+def prune(project: Project, store: Store, *, at_most: timedelta = timedelta(0)) -> "Pruned | Postponed | None":
     """Delete what is past its retention, if the clock is trusted; else return what waits, None if nothing does.
+
+    `at_most`: how often, for commands that run one after the other.
 
     Raises:
         StoreError: the store cannot be written.
@@ -433,4 +438,5 @@ def prune(project: Project, store: Store) -> Pruned | Postponed | None:
         now=project.clock.now(),
         monotonic=monotonic,
         boot=boot,
+        at_most=at_most,
     )

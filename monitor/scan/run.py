@@ -6,7 +6,8 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
 from checks import Check, Severity
 from checks.gx.caller import Caller
@@ -14,13 +15,17 @@ from incidents import Policy
 from monitor.clock import Clock
 from monitor.config.project import Project
 from monitor.config.selector import Selection
-from monitor.scan.incremental import KeyProvider, with_count_states
 from monitor.scan.plan_file import PLANS, PlanFile
 from monitor.scan.recorder import judge_only, prune, record_results, retire
 from monitor.scan.results import CheckResult, PassResult, PolicyOf, Subject, Target, targets_of
 from monitor.scan.scanner import scan_sources
 from monitor.scan.table_plan import TablePlan
-from store import Postponed, Store, StoreError, store_file
+from store import Store, StoreError, store_file
+
+if TYPE_CHECKING:
+    from monitor.scan.incremental import KeyProvider
+
+_BETWEEN_DELETIONS: Final = timedelta(hours=1)
 
 
 def run_checks(
@@ -49,7 +54,7 @@ def run_checks(
     except ResultsNotStored as error:
         results, problem = error.results, f"not all results were stored: {error}"
     else:
-        # 3. Delete what is past its retention.
+        # 3. Delete what is past its retention, in the first run of each hour.
         problem, pruned = _prune(project, store) if store is not None else (None, None)
     if plan_file is not None:
         plan_file.write({table.name for table in project.config.tables})
@@ -100,12 +105,16 @@ def _plan_file(project: Project) -> PlanFile | None:
 def _prune(project: Project, store: Store) -> tuple[str | None, str | None]:
     """Delete what is past its retention; return the problem, and what was deleted or waits."""
     try:
-        result = prune(project, store)
+        result = prune(project, store, at_most=_BETWEEN_DELETIONS)
     except StoreError as error:
         return f"results were stored, but old data was not deleted: {error}", None
+    if result is None:
+        return None, None
+    from store import Postponed  # most runs delete nothing
+
     if isinstance(result, Postponed):
         return None, result.text if result.is_news else None
-    return None, f"deleted by age: {result.text}" if result is not None and result.text else None
+    return None, f"deleted by age: {result.text}" if result.text else None
 
 
 class ResultsNotStored(StoreError):
@@ -150,6 +159,8 @@ class Engine:
         failure: StoreError | None = None
         # 1. Add what is known of counts that are kept from run to run, if any are.
         if self.store is not None and self.key is not None and any(target.subject.keeps for target in targets):
+            from monitor.scan.incremental import with_count_states  # few checks keep counts
+
             targets = with_count_states(targets, store=self.store, key=self.key)
         # 2. Plan each table, unless its plan is kept, and measure it in its engine: a thread for each source.
         for batch in scan_sources(

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from checks import Status
 from store import Grant, LoginLink, Postponed, Pruned, SignInMethod, Store, WebRole, WebSession, open_store
-from store._retention import TrustedTime, trusted_times
+from store._trusted_time import TrustedTime, trusted_times
 from tests.store.made import AT, HOUR, measure
 from tests.tiers import examples
 
@@ -48,6 +48,17 @@ def test_a_start_with_a_clock_that_is_ahead_deletes_nothing(url: str) -> None:
             assert isinstance(_prune(ahead, AT + 101 * DAY + YEARS, 86400.0), Postponed)
     with open_store(url) as right:
         assert _prune(right, AT + 101 * DAY) == Pruned(runs=1, measurements=1)
+
+
+def test_processes_that_end_delete_once_in_each_period(store: Store) -> None:
+    """Where a time of the same hour is recorded, nothing is deleted; the first process of the next hour deletes."""
+    _fill(store)
+    kept = {"keep_measurements": 90 * DAY, "keep_incidents": 365 * DAY, "at_most": HOUR}
+    measure(store, (AT + 9 * DAY, Status.PASS))
+    same, other = AT + 100 * DAY + HOUR / 2, AT + 100 * DAY + HOUR
+    assert store.prune_if_trusted(**kept, now=same, monotonic=1800.0) is None
+    assert store.prune_if_trusted(**kept, now=other, monotonic=3600.0) == Pruned(runs=2, measurements=2)
+    assert store.prune_if_trusted(**kept, now=other + HOUR / 2, monotonic=5400.0) is None
 
 
 def test_a_process_that_runs_for_long_deletes_what_is_due(store: Store) -> None:

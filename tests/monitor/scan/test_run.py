@@ -368,7 +368,9 @@ def test_without_its_history_a_check_is_not_evaluated(compared):
 def test_what_was_found_is_shown_when_only_forgetting_fails(shop, monkeypatch):
     """A store that fails after the pass costs no result, and the report says what was not done."""
     with shop.project().open_store() as store:
+        _look(shop, store)
         monkeypatch.setattr(Store, "prune", mock.Mock(side_effect=StoreError("the disk is full")))
+        shop.clock.advance(timedelta(hours=1))
         report = _look(shop, store)
     assert [result.outcome.status for result in report.results] == [Status.PASS, Status.PASS]
     assert report.problem == "results were stored, but old data was not deleted: the disk is full"
