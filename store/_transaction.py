@@ -176,10 +176,11 @@ class WriteTransaction(ReadTransaction):
         self._connection.execute(insert(_PROJECT).values(id=1, name=name))
 
     def recorded_time(self) -> datetime | None:
-        """Return the trusted time that was recorded last; None in an empty store."""
+        """Return the trusted time that a process recorded last; None in an empty store, or if a person confirmed it."""
         from store._trusted_time import trusted_times
 
-        return trusted_times(self._connection)[0]
+        trusted, confirmed = trusted_times(self._connection)
+        return None if trusted == confirmed else trusted
 
     def record_time(self, trusted: TrustedTime, *, now: datetime, monotonic: float, boot: str | None) -> None:
         """Record the time, as far as it is trusted."""

@@ -163,7 +163,7 @@ class DaemonProcess:
     # --- run ----------------------------------------------------------------------------------------------------------
 
     def run_once(self) -> Counter[Status]:
-        """Run what is due now, send the alerts, and return the number of checks by status.
+        """Run what is due now, send the alerts, delete by age, and return the number of checks by status.
 
         Raises:
             StoreError: the store cannot be used.
@@ -177,6 +177,7 @@ class DaemonProcess:
             if self._work.problem is not None:
                 raise StoreError(self._work.problem)
             self._notifier.flush(self.project)
+            self._prune()
         return self._observer.counts
 
     def run(self, web: WebProcess | None = None) -> None:

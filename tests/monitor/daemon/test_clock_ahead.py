@@ -14,7 +14,10 @@ time_machine.travel(datetime.now(UTC) + timedelta(days=2000)).start()
 """
 
 
-def test_it_deletes_nothing_until_a_person_confirms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", ["check", "run --once"])
+def test_it_deletes_nothing_until_a_person_confirms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     """Runs stay, the log and doctor say what waits and why; after a person confirmed they go, with their number."""
     place = Place(tmp_path)
     for _ in range(2):
@@ -36,5 +39,5 @@ def test_it_deletes_nothing_until_a_person_confirms(tmp_path: Path, monkeypatch:
     assert "--confirm-clock" in result
     assert place.number(of_before) == 2
     assert "confirmed: it is 20" in place.command("doctor", "--confirm-clock").stderr
-    assert "deleted by age: 2 runs, 2 measurements" in place.command("check").stderr
+    assert "deleted by age: 2 runs, 2 measurements" in place.command(*command.split()).stderr
     assert place.number(of_before) == 0
