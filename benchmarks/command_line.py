@@ -107,8 +107,8 @@ def main() -> None:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         _run([sys.executable, "-m", "monitor", "demo", "--dir", str(folder / "demo")], folder, environment)
-        _build_small(folder / "demo" / "small")
-        check = [sys.executable, "-m", "monitor", "check", "-c", "small"]
+        build_small(folder / "demo" / "small")
+        check = [sys.executable, "-m", "monitor", "check", "-c", "small/tablewatch.yaml"]
         (folder / "bare.py").write_text(BARE, encoding="utf-8")
         (folder / "floor.py").write_text(FLOOR, encoding="utf-8")
         (folder / "engines.py").write_text(ENGINES, encoding="utf-8")
@@ -147,7 +147,7 @@ def main() -> None:
     print(table(("command", "cpu s", "to a bare Typer application"), rows))
 
 
-def _build_small(folder: Path) -> None:
+def build_small(folder: Path) -> None:
     """Make a table of 20,000 rows, and its checks for both tools."""
     folder.mkdir()
     with duckdb.connect(str(folder / "small.duckdb")) as connection:

@@ -247,7 +247,7 @@ def compare(command: str, store: Path, host: str, cookie: str, options: argparse
     middle = str(options.incidents // 2)
     ours = [path.replace("{middle}", middle) for path in LIKE_DATASETTE]
     theirs = [path.replace("{middle}", middle) for path in LIKE_DATASETTE.values()]
-    port = _free_port()
+    port = free_port()
     words = [command, "serve", "--immutable", str(store), "--port", str(port)]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -265,7 +265,8 @@ def compare(command: str, store: Path, host: str, cookie: str, options: argparse
     return table(("page", "ours p50 ms", "p95 ms", "Datasette p50 ms", "p95 ms"), lines)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
