@@ -17,7 +17,7 @@ nothing and may use floats.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -407,20 +407,47 @@ def _declared(
 
 
 def _codes(domain: CategoryDomain, column: pd.Series[Any]) -> Codes:
-    """Return the cell of each value, int64 (n,); that of NULL and undeclared values is the last one, or `other`."""
-    texts = texts_of(column)
+    """Return the cell of each value, int64 (n,); that of NULL and undeclared values is the last one, or `other`.
+
+    So is that of values that have no text, such as lists and infinite days: an error would say that one is there.
+    """
+    try:
+        texts = texts_of(column)
+    except Misfit:
+        texts = [_one(column, at, spelled) for at in range(len(column))]
     rest = domain.size if domain.other is None else domain.other
     cells = {text: place if (place := domain.place(text)) >= 0 else rest for text in set(texts)}
     return np.array([cells[text] for text in texts], dtype=np.int64)
 
 
 def _cut(unit: pd.Series[Any], most: int) -> Codes:
-    """Return the places of at most so many rows of each unit, drawn independently of other units."""
+    """Return the places of at most so many rows of each unit, drawn independently of other units.
+
+    Values that cannot be compared are one unit, with NULL.
+    """
     import pandas as pd
 
     order = random_order(len(unit))  # randomness: order
-    whose = pd.Series(pd.factorize(unit)[0][order])
+    try:
+        units = pd.factorize(unit)[0]
+    except (TypeError, ValueError, NotImplementedError):
+        numbers: dict[object, int] = {}
+        units = np.array([numbers.setdefault(_one(unit, at, _hashed), len(numbers)) for at in range(len(unit))])
+    whose = pd.Series(units[order])
     return np.asarray(order[(whose.groupby(whose).cumcount() < most).to_numpy()])
+
+
+def _one(column: pd.Series[Any], at: int, read: Callable[[object], Any]) -> Any:
+    """Return what is read of one value; None where it cannot be read."""
+    try:
+        return read(column.iloc[at])
+    except (Misfit, ArithmeticError, TypeError, ValueError):
+        return None
+
+
+def _hashed(value: object) -> object:
+    hash(value)
+    return value
 
 
 def _join(parts: list[int], edge: Edge) -> bool:

@@ -90,7 +90,8 @@ def _factorized(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], Iterable
 
     try:
         if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed"):
-            column = column.map(text_of)  # 1 and True are equal, and have two texts
+            # 1 and True are equal, and have two texts, some of which no type of pandas but `object` can hold
+            column = pd.Series(list(map(text_of, column)), dtype=object, name=column.name)
         codes, distinct = pd.factorize(column)
     except (TypeError, NotImplementedError):
         raise incomparable(column.name) from None

@@ -3,12 +3,14 @@
 import itertools
 import math
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -172,6 +174,30 @@ def test_nothing_but_rows_depends_on_the_table():
     for record in records:
         del record["tree"], record["tables"]
         assert record == records[0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[1], {"a": 1}, {1}, np.array([1, 2]), Decimal("sNaN"), b"\xff", 10**400, float("inf"), object(), "\ud800"],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("column", ["sex", "age", "person"])
+def test_no_value_makes_an_error(value: object, column: str):
+    """An error would say that one row has the value; it counts as an undeclared one, or as a unit with NULL."""
+    frame = people().assign(person=lambda rows: range(len(rows)))
+    frame[column] = pd.Series([value, *frame[column][1:]], dtype=object, index=frame.index)
+    made = synthesise(frame, DOMAINS, epsilon=5, unit="person", rows=50)
+    assert len(made.frame) == 50
+
+
+def test_days_without_end_make_no_error():
+    """An engine has infinite days, which Python does not have."""
+    day = pd.Series(pd.array([None], dtype=pd.ArrowDtype(pa.date32())))
+    far = pd.Series(
+        pd.array(pa.array([2**31 - 1], type=pa.int32()).cast(pa.date32()), dtype=pd.ArrowDtype(pa.date32()))
+    )
+    for column in (day, far):
+        assert len(synthesise(pd.DataFrame({"day": column}), {"day": ("2026-01-01",)}, epsilon=1).frame) == 1
 
 
 def test_a_table_without_rows_gives_none():
