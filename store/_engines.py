@@ -7,6 +7,7 @@ process, the daemon, checkpoints: SQLite below 3.51.3 can damage a file when two
 once.
 """
 
+import select
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, ExceptionContext, NullPool, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, NoSuchModuleError
 
 from store._errors import StoreError, StoreUnavailable
 from store._files import UNREADABLE_URL, store_file
@@ -188,7 +189,6 @@ def _postgres_engine(address: Address, *, lock_timeout: timedelta, writes: bool)
             pool_size=1 if writes else _READERS,
             max_overflow=0,
             pool_timeout=lock_timeout.total_seconds(),
-            pool_pre_ping=True,
             hide_parameters=True,
             connect_args={"connect_timeout": 10, "application_name": "tablewatch store", **CLIENT_ALIVE},
             isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
@@ -196,6 +196,7 @@ def _postgres_engine(address: Address, *, lock_timeout: timedelta, writes: bool)
     except (ImportError, NoSuchModuleError):
         raise StoreUnavailable("a store on PostgreSQL needs psycopg: pip install 'tablewatch[postgres]'") from None
     event.listen(engine, "connect", _be_noticed)
+    event.listen(engine, "checkout", _check_alive)
     event.listen(engine, "begin", _executing(*(_writing(wait) if writes else ("SET TRANSACTION READ ONLY",))))
     return engine
 
@@ -205,6 +206,18 @@ def _be_noticed(connection: Any, _record: object) -> None:
         for statement in SERVER_ALIVE:
             cursor.execute(statement)
     connection.commit()
+
+
+def _check_alive(connection: Any, _record: object, _proxy: object) -> None:
+    """Replace an idle connection that the server has ended: what it said last can be read. That costs no statement.
+
+    Raises:
+        DisconnectionError: SQLAlchemy then connects again.
+    """
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        raise DisconnectionError
 
 
 def _writing(wait_ms: int) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import delete, exists, func, insert, literal_column, or_, select, text, update
+from sqlalchemy import delete, exists, func, insert, literal_column, select, text, update
 
 from store._columns import Mapped
 from store._repository import Repository, any_of
@@ -133,30 +133,29 @@ class ScheduleWriter(ScheduleReader):
         A table whose `schedule` and `zone` are as they were keeps its times; a table that is not given is forgotten
         (a slot of it that runs may still be finished).
         """
-        tables = any_of(self._connection, (row.table for row in rows), "table_name")
-        self._connection.execute(delete(_SCHEDULE).where(_SCHEDULE.c.table_name.not_in(tables)))
-        self._put(rows, only_changed=True)
+        present = {row.table: (row.schedule, row.zone) for row in self.tables()}
+        gone = any_of(self._connection, present.keys() - {row.table for row in rows}, "table_name")
+        self._connection.execute(delete(_SCHEDULE).where(_SCHEDULE.c.table_name.in_(gone)))
+        self._put([row for row in rows if present.get(row.table) != (row.schedule, row.zone)])
         self.add_skips(skips)
 
     def reschedule(self, rows: Sequence[Scheduled]) -> None:
         """Set when these tables are due, whatever was known."""
-        self._put(rows, only_changed=False)
+        self._put(rows)
 
     def add_skips(self, skips: Sequence[Skip]) -> None:
         """Save slots that are not run."""
         self._insert(_SKIP, [_SKIPPED.cells(skip) for skip in skips])
 
-    def _put(self, rows: Sequence[Scheduled], *, only_changed: bool) -> None:
+    def _put(self, rows: Sequence[Scheduled]) -> None:
         if not rows:
             return
         statement = self._upsert(_SCHEDULE)
         new = statement.excluded
-        changed = or_(_SCHEDULE.c.schedule != new["schedule"], _SCHEDULE.c.zone != new["zone"])
         self._connection.execute(
             statement.on_conflict_do_update(
                 index_elements=[_SCHEDULE.c.table_name],
                 set_={column.key: new[column.key] for column in _SCHEDULE.c if not column.primary_key},
-                where=changed if only_changed else None,
             ),
             [_SCHEDULED.cells(row) for row in rows],
         )

@@ -41,10 +41,10 @@ class SlotReader(Repository):
         rows = self._connection.execute(select(*_SLOTS.columns).where(IS_RUNNING).order_by(_SLOT.c.table_name))
         return _SLOTS.values(rows)
 
-    def is_any_over(self, now: datetime) -> bool:
-        """Check whether a lease of a slot that runs is over."""
-        over = select(_SLOT.c.id).where(IS_RUNNING, _SLOT.c.lease_until_at <= now)
-        return self._connection.scalar(over.limit(1)) is not None
+    def tables_over(self, now: datetime, limit: int) -> Sequence[str]:
+        """Return tables with a running slot whose lease is over, the longest over first."""
+        over = select(_SLOT.c.table_name).where(IS_RUNNING, _SLOT.c.lease_until_at <= now)
+        return self._connection.scalars(over.order_by(_SLOT.c.lease_until_at).limit(limit)).all()
 
     def last_ended(self, table: str) -> Slot | None:
         """Return the slot of a table that was begun last of those that have ended."""

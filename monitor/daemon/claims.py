@@ -1,6 +1,6 @@
 """Claim slots that are due, by the schedule of a configuration, which is kept in the store."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -81,7 +81,10 @@ LEASE: Final = timedelta(seconds=40)
 MOST_PER_WORKER: Final = 25
 _LEAST_PER_WORKER: Final = 2
 _SHARE: Final = 8
-"""Daemons that share a store claim an eighth of what waits, so that the others can claim too."""
+"""Daemons that share a store claim an eighth of what waits, so that the others can claim too: but at least the work of
+about a second, since a transaction costs as much as several small tables."""
+_READ_AHEAD: Final = 64
+"""How many times as many due tables as it may claim a daemon reads to find some of sources that are not full."""
 _ALL: Final = 1_000_000
 
 
@@ -145,8 +148,10 @@ class Claims:
             tx.schedule.reschedule([replace(row, due_at=due_at) for row in tx.schedule.delayed()])
         self._timetables, self._limits = timetables, _limits_of(project, timetables)
 
-    def share(self, workers: int) -> int:
+    def share(self, workers: int, least: int = _LEAST_PER_WORKER) -> int:
         """Return how many of the tables that are due to claim for each worker; 0 if none is due.
+
+        `least`: claim as many, if there are: what a worker does in a second.
 
         Raises:
             StoreError: the store cannot be read.
@@ -159,17 +164,19 @@ class Claims:
                 self._nothing_before = tx.schedule.next_due() or _NEVER
         if self._alone or not waiting:
             return MOST_PER_WORKER if waiting else 0
-        return min(max(waiting // (workers * _SHARE), _LEAST_PER_WORKER), MOST_PER_WORKER)
+        return min(max(waiting // (workers * _SHARE), least, _LEAST_PER_WORKER), MOST_PER_WORKER)
 
     def may_be_due(self) -> bool:
         """Check whether a slot may be due since `share` was 0 last: its time has come, or the store was changed."""
         is_later = self._nothing_before is None or self._clock.now() >= self._nothing_before
         return is_later or self._changes_seen is None or self._changes_seen != self._store.change_counter()
 
-    def take(self, capacity: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
+    def take(
+        self, capacity: int, current_leases: Iterable[Lease], is_full: Callable[[str], bool] = lambda _: False
+    ) -> Claimed:
         """Claim up to so many slots: expired ones of other daemons, then those due longest. Renew the present leases.
 
-        No table in `full` is claimed, and none that this daemon does not know: daemons that share a store reload a
+        No table that `is_full` is claimed, and none that this daemon does not know: daemons that share a store reload a
         configuration one after the other.
 
         Raises:
@@ -181,7 +188,7 @@ class Claims:
             self._keep_time(tx, now)
             counts = tx.slots.renew(current_leases, now=now, lease_until=until)
             orphans = self._orphans(tx, now, capacity)
-            due = self._due(tx, min(now, self.only_until or now), capacity - len(orphans), full)
+            due = self._due(tx, min(now, self.only_until or now), capacity - len(orphans), is_full)
             due, delayed = self._allowed(tx, due, now)
             claims = [
                 self._timetables[scheduled.table].claim(
@@ -208,12 +215,19 @@ class Claims:
             LOG.warning("%s", line)
         return delays.run, len(delays.delayed)
 
-    def _due(self, tx: WriteTransaction, now: datetime, capacity: int, full: Collection[str]) -> Sequence[Scheduled]:
-        """Return due slots of known tables that are not full; names are only sent to the store if there are others."""
-        due = tx.schedule.due(now, capacity)
-        if all(scheduled.table in self._timetables and scheduled.table not in full for scheduled in due):
-            return due
-        return tx.schedule.due(now, capacity, [name for name in self._timetables if name not in full])
+    def _due(
+        self, tx: WriteTransaction, now: datetime, capacity: int, is_full: Callable[[str], bool]
+    ) -> Sequence[Scheduled]:
+        """Return due slots of known tables that are not full.
+
+        Names are only sent to the store, which costs by the number of all tables, if too many others are due before.
+        """
+        for most in (capacity, capacity * _READ_AHEAD):
+            due = tx.schedule.due(now, most)
+            open_to = [row for row in due if row.table in self._timetables and not is_full(row.table)]
+            if len(open_to) >= capacity or len(due) < most:
+                return open_to[:capacity]
+        return tx.schedule.due(now, capacity, [name for name in self._timetables if not is_full(name)])
 
     def _orphans(self, tx: WriteTransaction, now: datetime, capacity: int) -> Sequence[Lease]:
         """Take over expired leases of other daemons; those of unknown tables only after a while, to end them."""
@@ -221,9 +235,11 @@ class Claims:
         if self._alone:
             anyone = self._left_by_anyone
             return tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=capacity, anyone=anyone)
-        if not tx.slots.is_any_over(now):
+        over = tx.slots.tables_over(now, max(capacity, MOST_PER_WORKER) * _READ_AHEAD)
+        if not over:
             return ()
-        leases = tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=capacity, among=self._timetables)
+        known = [table for table in over if table in self._timetables]
+        leases = tx.slots.take_over(now, holder=self._holder, lease_until=until, limit=capacity, among=known)
         unknown = tx.slots.take_over(
             now - _UNKNOWN_AFTER, holder=self._holder, lease_until=until, limit=capacity - len(leases)
         )

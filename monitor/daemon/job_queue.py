@@ -60,6 +60,10 @@ class Jobs:
         while ready := [name for name, queue in self._queues.items() if queue and self._pool.can_take(name)]:
             self._submit(self._portion(self._queues[min(ready, key=self._oldest)]))
 
+    def in_a_second(self) -> int:
+        """Return how many tables a worker does in a second, by the slowest source; 0 while no pace is known."""
+        return round(1.0 / max(self._pace.values())) if self._pace else 0
+
     def take_out(self, job: int, table: str) -> LeasedTable | None:
         """Remove a table from its job and return it; None if it is not in it."""
         tables = self._jobs.get(job, [])

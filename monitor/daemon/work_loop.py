@@ -39,6 +39,8 @@ _LONGEST_PAUSE_S: Final = 30.0
 _RECORD_BATCH: Final = 50
 _SHORTEST_IN_MEMORY_S: Final = 0.25
 """Seconds for which results are collected, or longer where recording is dear; a fifth without any ends it, too."""
+_SHORTEST_SHARED_S: Final = 1.0
+"""The same in a store that daemons share: they wait for each other's transactions."""
 _MOST_DEATHS: Final = 3
 _MOST_ATTEMPTS: Final = 5
 
@@ -101,11 +103,11 @@ class WorkLoop:
         self._held: dict[int, LeasedTable] = {}
         self._ended: list[tuple[LeasedTable, TableResult]] = []
         self._ticked = Flag()
-        self._found_nothing = False
+        self._found_nothing = self._more = False
         self._stopping = False
         self._claim_at = self._resume_at = self._renew_at = self._recorded_at = self._clock.monotonic()
         self._pauses = 0
-        self._collect_s = _SHORTEST_IN_MEMORY_S
+        self._collect_s = self._shortest_s = _SHORTEST_IN_MEMORY_S if me.alone else _SHORTEST_SHARED_S
         self.adopt(project)
 
     def step(self, longest_s: float) -> None:
@@ -149,6 +151,7 @@ class WorkLoop:
         self._key = project.signature_key
         self._targets: dict[str, Target] = targets
         self.questions.adopt(project)
+        self._source_of = {name: target.source.name for name, target in targets.items()} | self.questions.by_source
         self._jobs.adopt(project)
         self._concurrency = {name: source.concurrency for name, source in project.config.sources.items()}
         self._check_ids = {table.check_id(check) for table in project.config.tables for check in table.checks}
@@ -204,20 +207,23 @@ class WorkLoop:
 
     def _claim(self) -> None:
         clock = self._clock.monotonic()
-        if clock < self._resume_at or not (self._ticked.is_set() or clock >= self._claim_at):
+        runs_low = self._more and len(self._held) - len(self._ended) <= self._workers * self._held_per_worker // 2
+        if clock < self._resume_at or not (self._ticked.is_set() or runs_low or clock >= self._claim_at):
             return
         self._ticked.clear()
         self._claim_at = clock + _CLAIM_EVERY_S
         is_behind = self.problem is not None and bool(self._ended)  # the store has not accepted all results yet
         claims = not self._stopping and not is_behind
-        share = self._claims.share(self._workers) if claims else 0
+        share = self._claims.share(self._workers, self._jobs.in_a_second()) if claims else 0
         self._held_per_worker = share or self._held_per_worker
         capacity = self._workers * self._held_per_worker if claims else 0
         leases: Sequence[Lease] = ()
         delayed = 0
         if clock >= self._renew_at or self.problem is not None or share:
+            full = self._full()
+            current = [held.lease for held in self._held.values()]
             leases, kept, delayed = self._claims.take(
-                capacity, [held.lease for held in self._held.values()], self._full()
+                capacity, current, lambda table: self._source_of.get(table) in full
             )
             self._renew_at = clock + SIGN_OF_LIFE.total_seconds()
             self._drop_lost(self._held.keys() - kept)
@@ -226,18 +232,13 @@ class WorkLoop:
         for lease in leases:
             self._hold(lease)
         self._found_nothing = not leases and not delayed
-        if capacity and len(leases) + delayed >= capacity:
-            self._claim_at = clock  # there may be more
+        self._more = bool(capacity) and len(leases) + delayed >= capacity
 
     def _full(self) -> set[str]:
-        """Return the tables of sources with enough leased tables: one that hangs must not block the others."""
+        """Return the sources with enough leased tables: one that hangs must not block the others."""
         leased = Counter(held.source for held in self._held.values())
         most = {name: limit * self._held_per_worker // 2 for name, limit in self._concurrency.items()}
-        full = {name for name, number in leased.items() if number > most.get(name, 0)}
-        if not full:
-            return set()
-        sources = {name: target.source.name for name, target in self._targets.items()} | self.questions.by_source
-        return {name for name, source in sources.items() if source in full}
+        return {name for name, number in leased.items() if number > most.get(name, 0)}
 
     def _drop_lost(self, leases: Iterable[int]) -> None:
         for lost in leases:
@@ -343,7 +344,7 @@ class WorkLoop:
             self._store_works()
             self._listener.on_results(results)
             self._crashes.forgive(results)
-            self._collect_s = wait_for(self._clock.monotonic() - began, shortest_s=_SHORTEST_IN_MEMORY_S)
+            self._collect_s = wait_for(self._clock.monotonic() - began, shortest_s=self._shortest_s)
         self._recorded_at = self._clock.monotonic()
 
     def _record_batch(self, batch: Sequence[tuple[LeasedTable, TableResult]]) -> Sequence[CheckResult]:

@@ -41,7 +41,7 @@ STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
     "claim": lambda tx: tx.slots.claim(_claims(tx), holder="one", now=AT, lease_until=AT),
     "renew": lambda tx: tx.slots.renew(_leases(), now=AT, lease_until=AT),
     "finish": lambda tx: tx.slots.finish(_leases(), now=AT, run_ids={1: "run"}),
-    "is over": lambda tx: tx.slots.is_any_over(AT),
+    "is over": lambda tx: tx.slots.tables_over(AT, 5),
     "take over": lambda tx: tx.slots.take_over(AT, holder="two", lease_until=AT, limit=5),
     "take over from anyone": lambda tx: tx.slots.take_over(AT, holder="two", lease_until=AT, limit=5, anyone=True),
     "slots": lambda tx: tx.slots.since(AT, 5),

@@ -14,6 +14,7 @@ from monitor.alerts.operational import Operation, enqueue
 from monitor.clock import SimulatedClock
 from monitor.daemon import work_loop as module
 from monitor.daemon.claims import Claims
+from monitor.daemon.job_queue import Jobs
 from monitor.daemon.quarantine import QuarantineTracker
 from monitor.scan.recorder import record_slot_results
 from monitor.triage.incident_editor import IncidentEditor
@@ -572,8 +573,9 @@ def test_what_left_the_configuration_while_it_was_looked_at_opens_no_incident(pl
 @pytest.mark.parametrize(
     ("tables", "taken"), [(3, [3]), (30, [8, 8, 8, 6]), (300, [36, 32, 28])], ids=["few", "some", "many"]
 )
-def test_a_daemon_that_shares_the_store_leaves_most_of_what_waits_to_the_others(plant, tables, taken):
+def test_a_daemon_that_shares_the_store_leaves_most_of_what_waits_to_the_others(plant, monkeypatch, tables, taken):
     """It takes an eighth of what waits, and at least two for each of its four workers; one alone takes all it can."""
+    monkeypatch.setattr(Jobs, "learn", lambda *_: None)  # they take an instant here
     plant.configure({f"t{number:03}": "every 15m" for number in range(tables)})
     work = plant.work(alone=False)
     claimed = []
@@ -582,6 +584,16 @@ def test_a_daemon_that_shares_the_store_leaves_most_of_what_waits_to_the_others(
         plant.turn(work)
         claimed.append(len(_slots(plant)) - before)
     assert claimed == taken
+
+
+def test_small_tables_are_claimed_by_the_second(plant):
+    """Once it is known that tables are quick, a daemon claims as many at once as its workers do in a second."""
+    plant.configure({f"t{number:03}": "every 15m" for number in range(140)})
+    work = plant.work(alone=False)
+    plant.turn(work, steps=1)
+    first = len(_slots(plant))
+    plant.turn(work, steps=1)
+    assert (first, len(_slots(plant)) - first) == (16, 100)
 
 
 def test_equally_late_tables_of_several_sources_take_turns(plant):
