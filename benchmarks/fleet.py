@@ -316,7 +316,7 @@ def _figures(store: Any, size: Size, progress: Progress) -> dict[str, Any]:
         "rows inserted; changed; read per table due": "; ".join(
             f"{number / tables:.1f}" for number in (written, updated, read)
         ),
-        "cpu s of daemons and workers per 1,000 due, without starts": f"{1000 * (progress.cpu_s - starts) / tables:.1f}",
+        "cpu s per 1,000 tables due, without starts": f"{1000 * (progress.cpu_s - starts) / tables:.1f}",
         "cpu s of the start of a daemon; starts": f"{starts / len(progress.starts):.1f}; {len(progress.starts)}",
         "load before; after": f"{progress.load:.1f}; {os.getloadavg()[0]:.1f}",
         "measured": f"{datetime.now(UTC):%Y-%m-%d}",
