@@ -24,15 +24,16 @@ from sqlalchemy import (
     union,
 )
 
+from checks import Status
 from store._accounts import LoginLinkRow, WebSessionRow
 from store._answered_requests import REQUEST_LIFE, AnsweredRequestRow
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._logged_events import LoggedEventRow
-from store._measurements import accepted, measured_checks, newest, of_checks
+from store._measurements import accepted, newest, of_checks
 from store._notice_rows import DeliveryRow, ExternalItemRow, LastNotificationRow, SilenceRow, TransitionRow, WarningRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
-from store._repository import any_of
+from store._repository import any_of, given
 from store._rows import (
     CheckStateRow,
     DailyCostRow,
@@ -104,6 +105,8 @@ def _prune_first(connection: Connection, owner: Column[int], number: int, key: S
 
 
 _BATCH: Final = 500
+_READ_ON: Final = 8
+"""How many times as many runs are read where all the oldest are retained."""
 
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
@@ -205,28 +208,42 @@ def prune(connection: Connection, *, measured_before: datetime, incidents_before
 
 
 def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
-    old = select(_RUN.c.number).where(_RUN.c.ended_at < before, _RUN.c.started_at < before)
-    if connection.scalar(old.limit(1)) is None:
+    """Delete the oldest runs. What that costs depends on them, and not on how many checks there are."""
+    old = select(_RUN.c.number).where(_RUN.c.ended_at < before, _RUN.c.started_at < before).order_by(_RUN.c.started_at)
+    most, numbers, is_all = _BATCH, list[int](), False
+    while not numbers and not is_all:
+        oldest = connection.scalars(old.limit(most)).all()
+        retained = _retained(connection, oldest, before)
+        numbers = [number for number in oldest if number not in retained][:_BATCH]
+        is_all, most = len(oldest) < most, most * _READ_ON
+    if not numbers:
         return 0, 0
-    checks = measured_checks()
-    retained = union(select(newest(checks)).select_from(checks), accepted(checks)).subquery()
-    still_wanted = select(_MEASUREMENT.c.run).where(_MEASUREMENT.c.id.in_(select(retained)))
-    numbers = connection.scalars(
-        old.where(_RUN.c.number.not_in(still_wanted)).order_by(_RUN.c.started_at).limit(_BATCH)
-    ).all()
     batch = any_of(connection, numbers, "run_number")
     measurements = connection.execute(delete(_MEASUREMENT).where(_MEASUREMENT.c.run.in_(batch))).rowcount
-    if measurements:  # segments come and go, and no configuration lists them
+    if measurements and len(numbers) < _BATCH:  # the last: segments come and go, and no configuration lists them
         _prune_series(connection)
         left = (not_(of_checks(_WATCH.c.check_id)), _WATCH.c.last_run_at < before)
         connection.execute(delete(_WATCH).where(*left))
     return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements
 
 
+def _retained(connection: Connection, runs: Sequence[int], before: datetime) -> set[int]:
+    """Return which of these runs have the newest or the accepted result of a check that has not passed since."""
+    batch, passed = any_of(connection, runs, "run_number"), _MEASUREMENT.alias("passed")
+    passed_since = exists().where(
+        passed.c.series == _SERIES.c.id, passed.c.measured_at >= before, passed.c.status == Status.PASS
+    )
+    of_runs = select(_MEASUREMENT.c.series).where(_MEASUREMENT.c.run.in_(batch))
+    checks = select(_SERIES.c.check_id).where(of_checks(_SERIES.c.check_id), _SERIES.c.id.in_(of_runs), ~passed_since)
+    names = given(connection, ((name,) for name in connection.scalars(checks)), ["check_id"])
+    wanted = union(select(newest(names)).select_from(names), accepted(names)).subquery()
+    return set(connection.scalars(select(_MEASUREMENT.c.run).where(_MEASUREMENT.c.id.in_(select(wanted)))))
+
+
 def _prune_series(connection: Connection) -> None:
     """Delete the numbers of checks and segments that no measurement repeats."""
     unused = ~exists().where(_MEASUREMENT.c.series == _SERIES.c.id)
-    numbers = select(_SERIES.c.id).where(unused).limit(_BATCH)
+    numbers = select(_SERIES.c.id).where(unused).limit(_CLASS_BATCH)
     batch = any_of(connection, connection.scalars(numbers).all(), "series_number")
     connection.execute(delete(_SERIES).where(_SERIES.c.id.in_(batch), unused))
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from checks import Earlier, Severity, Status
 from incidents import Commented, Escalated, Gap, Incident, Resolution, Resolved, RootNamed
 from store import Pruned, RunCost, Scheduled, Skip, SkipReason, SlotDecision, Store, WriteTransaction
-from tests.store.made import AT, HOUR, episode, measure, opened, run
+from tests.store.made import AT, HOUR, episode, measure, opened, result, run
 
 DAY = timedelta(days=1)
 NOW = AT + 1000 * DAY
@@ -44,6 +44,16 @@ def test_the_newest_and_the_accepted_measurement_stay(store: Store) -> None:
     with store.reading() as tx:
         assert tx.results.latest() == newest
         assert tx.results.earlier("crm.customers.volume", NOW, Earlier(accepted=True)) == accepted
+
+
+def test_many_old_results_that_stay_hide_none_that_goes(store: Store) -> None:
+    """More runs than one batch has can hold the newest result of a check; younger ones that go are behind them."""
+    lasting = [run(number, at=NOW - 200 * DAY + number * HOUR, table=f"gone{number}") for number in range(600)]
+    with store.writing() as tx:
+        tx.results.add_runs(lasting, [result(one, status=Status.FAIL) for one in lasting])
+    measure(store, (NOW - 100 * DAY, Status.PASS), (NOW - 95 * DAY, Status.FAIL), (NOW - DAY, Status.PASS))
+    assert _prune(store) == Pruned(runs=2, measurements=2)
+    assert _prune(store) == Pruned()
 
 
 def test_old_incidents_go_with_their_events(store: Store) -> None:
