@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import Field, model_validator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from remedies.differential_privacy import SynthesisMechanism
+    from remedies.differential_privacy.membership import MembershipAttack
     from remedies.differential_privacy.synthesis import Calibration
 
 
@@ -129,22 +130,33 @@ class Synthesise(RemedyParameters):
         from remedies.differential_privacy import synthesise
 
         began = perf_counter()
-        result = synthesise(
-            frame,
-            self.domains,
-            epsilon=self.epsilon,
-            rho=self.rho,
-            delta=None if self.delta is None else str(self.delta),
-            adjacency=self.adjacency,
-            rows_per_unit=self.rows_per_unit,
-            unit=self.unit,
-            others=self.others,
-            rows=self.rows,
-        )
+        result = synthesise(frame, rows=self.rows, **self._words())
         bill = self._bill(result.mechanism, result.frame, perf_counter() - began)
         if progress is not None:
             progress(1.0)
         return Treatment(result.frame, bill)
+
+    def _words(self) -> dict[str, Any]:
+        """Return the arguments of `synthesise` beside the table and the number of rows."""
+        return {
+            "domains": self.domains,
+            "epsilon": self.epsilon,
+            "rho": self.rho,
+            "delta": None if self.delta is None else str(self.delta),
+            "adjacency": self.adjacency,
+            "rows_per_unit": self.rows_per_unit,
+            "unit": self.unit,
+            "others": self.others,
+        }
+
+    def attack(self, frame: pd.DataFrame) -> MembershipAttack | None:
+        """Return how well rows of a table are told from others, from a synthesis of a third of it; None of few rows."""
+        from remedies.differential_privacy.domain import CategoryDomain
+        from remedies.differential_privacy.membership import attack_membership
+
+        read = [CategoryDomain.read(name, values, self.others) for name, values in self.domains.items()]
+        delta = 0.0 if self.delta is None else float(self.delta)
+        return attack_membership(frame, read, loss=float(self.loss), chance=delta, **self._words())
 
     def guarantee(self, reached: Mapping[str, Json], after: pd.DataFrame) -> Guarantee:
         """Return the mechanism that made an output (its record), on which epsilon rests.

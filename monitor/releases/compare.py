@@ -17,9 +17,9 @@ from pathlib import Path
 from statistics import mean
 from tempfile import gettempdir
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from checks import Json
+from checks import Json, Message
 from checks.gx.caller import Raised
 from monitor.clock import SystemClock
 from monitor.releases.columns import ReleaseColumns, read_columns
@@ -32,6 +32,9 @@ from monitor.workers import CallFailed, call_each
 from remedies.generalisation.keyed_order import keyed_places
 from sources import require_extra
 from store import StoredComparison
+
+if TYPE_CHECKING:
+    from remedies.synthesise import Synthesise
 
 HOLDS: Final = "holds"
 REFUSED: Final = "refused"
@@ -82,7 +85,7 @@ class RemedyTrial:
 
     `reached`: what was found in the output, by name, also where it is refused; of a randomised table `epsilon` instead.
     `lost`: by column, in per cent. `changes`: by analysis, how far its result moved (`median`, of all its cells), or
-    why it cannot be asked.
+    why it cannot be asked. `membership`: of a synthetic table, how well an attack tells its rows from others.
     """
 
     name: str
@@ -99,6 +102,7 @@ class RemedyTrial:
     seconds: float | None = None
     command: str | None = None
     uniqueness: Json = None
+    membership: Mapping[str, Json] | None = None
     warnings: Sequence[str] = ()
 
     @property
@@ -119,6 +123,15 @@ class RemedyTrial:
         changes = {name: _coarse_change(change) for name, change in self.changes.items()}
         return replace(self, lost=lost, reached=reached, changes=changes)
 
+    @property
+    def attack(self) -> Message | None:
+        """Return what the attack found, as a sentence; None where there was none."""
+        if self.membership is None:
+            return None
+        from remedies.differential_privacy.membership import described
+
+        return described(self.membership)
+
     def as_json(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
@@ -137,6 +150,7 @@ class RemedyTrial:
             "seconds": self.seconds,
             "command": self.command,
             "uniqueness": self.uniqueness,
+            "membership": self.membership,
         }
 
 
@@ -304,7 +318,15 @@ def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial
         uniqueness=None if proof.uniqueness is None else proof.uniqueness.as_json(),
         warnings=() if proof.uniqueness is None else tuple(proof.uniqueness.warnings()),
         changes=_changes(case, folder / "data.parquet", draft, written),
+        membership=_attacked(plan, frame),
     )
+
+
+def _attacked(plan: TreatmentPlan, frame: Any) -> Mapping[str, Json] | None:
+    if plan.kind is not RemedyKind.SYNTHETIC or plan.remedy is None:
+        return None
+    attack = cast("Synthesise", plan.remedy).attack(frame)
+    return None if attack is None else attack.as_json()
 
 
 def _row(

@@ -124,6 +124,7 @@ def _default(case: ReleaseColumns) -> Sequence[Recipe]:
     ):
         recipes += [
             Recipe.model_validate({"remedy": "randomise", "columns": cells, "drop": "rest", "epsilon": 1}),
+            Recipe.model_validate({"remedy": "synthesise", "columns": cells, "epsilon": 1}),
             Recipe.model_validate({"remedy": "answers", "statistic": "histogram", "by": cells, "epsilon": 1}),
         ]
     return recipes

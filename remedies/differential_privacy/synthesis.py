@@ -58,7 +58,7 @@ Edge: TypeAlias = tuple[int, int]
 
 _PARTS: Final = 256
 """Scores are counted in this part of a row."""
-_LARGEST: Final = 1 << 18
+LARGEST: Final = 1 << 18
 """A pair with more cells is never measured: its columns are joined by others, or independent."""
 _COLUMNS, _CHOICE = Fraction(1, 4), Fraction(3, 20)
 """The shares of the loss for the counts of columns and for the choice of the tree; the rest is for pairs."""
@@ -283,7 +283,7 @@ def calibrated(
         Misfit: the loss is too small for so many columns, or the number of rows would be mostly noise.
     """
     sizes = [domain.size + (domain.other is None) for domain in domains]
-    pairs = [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= _LARGEST]
+    pairs = [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= LARGEST]
     joined = list(range(len(sizes)))
     edges = sum(_join(joined, edge) for edge in pairs)
     parts = Calibration(price[0], adjacency, price[1], len(sizes), edges, rows_per_unit)
@@ -345,7 +345,7 @@ def synthesise(  # noqa: PLR0913 - the loss in one of three forms, and who is pr
         rows_per_unit=rows_per_unit,
         counts_rows=rows is None and not is_public,
     )
-    codes = [_codes(domain, table[domain.name]) for domain in read]
+    codes = [cells_of(domain, table[domain.name]) for domain in read]
     if unit is not None:
         chosen = _cut(table[unit], rows_per_unit)
         codes = [column[chosen] for column in codes]
@@ -406,7 +406,7 @@ def _declared(
     return [CategoryDomain.read(name, values, others) for name, values in domains.items()]
 
 
-def _codes(domain: CategoryDomain, column: pd.Series[Any]) -> Codes:
+def cells_of(domain: CategoryDomain, column: pd.Series[Any]) -> Codes:
     """Return the cell of each value, int64 (n,); that of NULL and undeclared values is the last one, or `other`.
 
     So is that of values that have no text, such as lists and infinite days: an error would say that one is there.

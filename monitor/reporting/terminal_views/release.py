@@ -66,6 +66,9 @@ def draw_comparison(
     for table in tables:
         if table.why:
             console.print(Text(f"  {visible(table.name)}: {visible(table.why)}", "dim"), soft_wrap=True)
+    for table in tables:
+        if table.attack is not None:
+            console.print(Text(f"  {visible(table.name)}: {table.attack}", "dim"), soft_wrap=True)
     loose = dict.fromkeys(text for table in tables for text in table.warnings)
     for text in loose:
         console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(text)}"), soft_wrap=True)

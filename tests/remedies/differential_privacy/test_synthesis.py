@@ -225,11 +225,11 @@ def test_of_a_unit_no_more_rows_count_than_are_declared():
 
 def test_a_pair_of_too_many_cells_is_not_measured(monkeypatch: pytest.MonkeyPatch):
     """Its columns are joined by others, or independent; the loss is shared by the edges that there can be."""
-    monkeypatch.setattr(synthesis, "_LARGEST", 15)
+    monkeypatch.setattr(synthesis, "LARGEST", 15)
     made = synthesise(people(), DOMAINS, epsilon=9)
     assert made.mechanism.tree == (("sex", "town"),)
     assert [table.columns for table in made.mechanism.tables] == [("sex",), ("town",), ("age",), ("sex", "town")]
-    monkeypatch.setattr(synthesis, "_LARGEST", 1)
+    monkeypatch.setattr(synthesis, "LARGEST", 1)
     assert synthesise(people(), DOMAINS, epsilon=9).mechanism.tree == ()
 
 
