@@ -434,13 +434,17 @@ def _related_events(project: Project, tx: ReadTransaction, checks: Sequence[str]
     """Return the events of other checks on tables up- and downstream, of which incidents mute one another."""
     if not project.config.alerts.mute_downstream:
         return []
-    lineage = Lineage.of(project.config)
-    tables = {table.name for table in project.config.tables if any(table.check(check) for check in checks)}
+    lineage, replayed = Lineage.of(project.config), frozenset(checks)
+    tables = {
+        table.name
+        for table in project.config.tables
+        if any(table.check_id(check) in replayed for check in table.checks)
+    }
     related = tables.union(*(lineage.ancestors(table) | lineage.descendants(table) for table in tables)) - tables
     if not related:
         return []
     incidents = tx.incidents.matching(IncidentFilter(tables=tuple(sorted(related))))
-    others = [incident.id for incident in incidents if incident.check_id not in checks]
+    others = [incident.id for incident in incidents if incident.check_id not in replayed]
     # the ids of replayed incidents are positive
     return [
         Event(-event.incident_id, event.recorded_at, event.actor, event.change)
