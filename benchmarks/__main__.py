@@ -32,6 +32,7 @@ NAMES = (
     "learned_limits",
     "root_causes",
     "simulation",
+    "plan",
     "private_answers",
     "incident_figures",
     "web_models",

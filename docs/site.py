@@ -39,6 +39,7 @@ NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
         "scale",
         "scheduled-queries",
         "simulation",
+        "planning",
         "web",
     ],
     "Reference": [

@@ -137,7 +137,7 @@ def draw(console: "Console", project: Project, result: Simulation) -> None:
     start, end = (format_time(from_us(edge), zone) for edge in (result.window.start_us, result.window.end_us))
     console.print(f"Simulated {start} to {end}: {count(len(result.covers), 'check')}")
     console.print()
-    draw_table(console, ["", ">now", ">then"], _rows(project, result))
+    draw_table(console, ["", ">now", ">then"], rows_of(project, result))
     changed = [item for item in result.problems if item.effect != "same"]
     if changed:
         console.print()
@@ -146,11 +146,12 @@ def draw(console: "Console", project: Project, result: Simulation) -> None:
         if len(changed) > _SHOWN:
             console.print(f"and {len(changed) - _SHOWN} more; --format json has all")
     console.print()
-    for label, text in _notes(project, result):
+    for label, text in notes_of(project, result):
         console.print(Text.assemble((f"{label:<14}", "dim"), text))
 
 
-def _rows(project: Project, result: Simulation) -> Iterator[tuple[str, str | None, str | None]]:
+def rows_of(project: Project, result: Simulation) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each figure with its present value, and between which values it lies in the proposal."""
     now, then = result.now.downtime, result.then
     every = [item.downtime for item in then.as_ended]
     yield "incidents", f"{now.n:,}", _range([f"{item.n:,}" for item in every])
@@ -186,7 +187,8 @@ def _cells(item: SimulatedProblem, zone: str) -> tuple[str, ...]:
     return (name, *("never" if moment is None else format_time(moment, zone) for moment in moments))
 
 
-def _notes(project: Project, result: Simulation) -> Iterator[tuple[str, str]]:
+def notes_of(project: Project, result: Simulation) -> Iterator[tuple[str, str]]:
+    """Yield what the figures leave out and rest on, each with a label."""
     if not result.differs:
         yield "no difference", _compared(result)
     missed = result.unnoticed

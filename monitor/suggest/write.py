@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from monitor.config.cron import Schedule
 from monitor.config.project import Project
 from monitor.config.yaml_nodes import plain_data, read_yaml
 from monitor.suggest.catalogue import TableEntry
 from monitor.suggest.sources import SourceLocation
 from monitor.suggest.starter import check_lines, comment, id_of, in_flow, note_of, source_lines, table_lines, with_id
 from monitor.suggest.suggest import SourceSuggestions, TableSuggestions
-from monitor.suggest.yaml_edit import NotEditable, append_checks, append_entries
+from monitor.suggest.yaml_edit import NotEditable, append_checks, append_entries, replace_schedules
 from monitor.terminal.output_file import ProtectedFiles, write_text
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -87,6 +90,50 @@ def add_tables(
         comments = [line.startswith("#") for line in check_lines(table, show_values=show_values)]
         written.append(WrittenChecks(table.name, file, comments.count(False), comments.count(True)))
     return written
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleDrafts:
+    """Files with other schedules of tables, each before and after, and why those of some tables are as before."""
+
+    files: Mapping[Path, tuple[str, str]]
+    refused: Mapping[str, str]
+
+    @classmethod
+    def of(cls, project: Project, schedules: Mapping[str, tuple[Schedule, Schedule]]) -> ScheduleDrafts:
+        """Return the drafts of a project, by the present and the new schedule of tables."""
+        places = {table.name: project.loaded.place("tables", at) for at, table in enumerate(project.config.tables)}
+        files: dict[Path, tuple[str, str]] = {}
+        refused: dict[str, str] = {}
+        for file in sorted({place.file for name, place in places.items() if name in schedules}):
+            own = {name: change for name, change in schedules.items() if places[name].file == file}
+            text = Path(file).read_bytes().decode("utf-8")
+            try:
+                draft, reasons = replace_schedules(text, own)
+            except NotEditable as error:
+                draft, reasons = text, dict.fromkeys(own, str(error))
+            refused |= reasons
+            if draft != text:
+                files[Path(file)] = (text, draft)
+        return cls(files, refused)
+
+    @property
+    def diff(self) -> str:
+        """Return what changes, as `diff -u` does."""
+        lines = (
+            unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
+            for file, (before, after) in self.files.items()
+        )
+        return "\n".join(chain.from_iterable(lines))
+
+    def write(self) -> None:
+        """Write the files.
+
+        Raises:
+            Stop: a file cannot be written.
+        """
+        for file, (_, draft) in self.files.items():
+            write_text(file, draft, protected=ProtectedFiles(), force=True)
 
 
 def _write(

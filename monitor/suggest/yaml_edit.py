@@ -1,4 +1,4 @@
-"""Append checks to a table of a configuration file, and change nothing else: not a comment, not a blank.
+"""Append checks to a table of a configuration file, or replace schedules, and change nothing else, not a comment.
 
 PyYAML's nodes say where each value ends, so new lines are put after the last line of the table's `checks`. A table or
 section in brackets or braces is written one entry per line, each entry as it was; an alias, and comments between such
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import yaml
 
+from monitor.config.cron import Schedule
 from monitor.config.yaml_nodes import Unreadable, plain_data, read_yaml
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -63,6 +64,39 @@ def append_checks(text: str, table: str, lines: Sequence[str], checks: Sequence[
     if not _holds(added, _with_checks(_data(text), table, checks)):
         raise NotEditable(f"the checks of '{table}' cannot be added to by a program; add them by hand")
     return added
+
+
+def replace_schedules(text: str, schedules: Mapping[str, tuple[Schedule, Schedule]]) -> tuple[str, Mapping[str, str]]:
+    """Return the text of a configuration file with other schedules, and why those of some tables are as before.
+
+    `schedules`: the present and the new schedule of each table.
+
+    Raises:
+        NotEditable: something else would change, too.
+    """
+    sections = _items(_value(yaml.compose(text, Loader=_Loader), "tables"))
+    places = {getattr(_value(node, "name"), "value", "").replace("$$", "$"): at for at, node in enumerate(sections)}
+    wanted, draft, refused = _data(text), text, {}
+    for table, (present, new) in sorted(schedules.items(), key=lambda item: -places.get(item[0], -1)):
+        section = sections[places[table]] if table in places else None
+        node = _value(section, "schedule")
+        if section is None or node is None or not _is_schedule(node.value, present):
+            refused[table] = f"'schedule: {present}' does not stand at the table; change it by hand"
+        elif node.start_mark.index < section.start_mark.index:
+            refused[table] = f"line {_line(section)}: its schedule is an alias; change it by hand"
+        else:
+            draft = f"{draft[: node.start_mark.index]}{new}{draft[node.end_mark.index :]}"
+            wanted["tables"][places[table]]["schedule"] = str(new)
+    if not _holds(draft, wanted):
+        raise NotEditable("its schedules cannot be changed by a program; change them by hand")
+    return draft, refused
+
+
+def _is_schedule(text: object, schedule: Schedule) -> bool:
+    try:
+        return Schedule.parse(text) == schedule
+    except ValueError:
+        return False
 
 
 def _table(text: str, table: str) -> yaml.MappingNode:

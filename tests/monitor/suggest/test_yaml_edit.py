@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.config.cron import Schedule
 from monitor.config.yaml_nodes import plain_data, read_yaml
-from monitor.suggest.yaml_edit import NotEditable, append_checks
+from monitor.suggest.yaml_edit import NotEditable, append_checks, replace_schedules
 
 _NEW = ["- {type: volume, min: 1}", "# low: because", "# - {type: unique, columns: [a]}"]
 _CHECKS = [{"type": "volume", "min": 1}]
@@ -91,3 +92,51 @@ def test_comments_between_checks_stay_where_they_are(lines: list[str], last: boo
     text = f"{_HEAD}  - name: orders\n    checks:\n{body}\n" + ("" if last else "  - name: other\n")
     added = append_checks(text, "orders", _NEW, _CHECKS)
     assert "\n".join(line for line in added.split("\n") if line.strip() not in _NEW) == text
+
+
+_SCHEDULES = {
+    "one per line": "  - name: orders\n    # every night\n    schedule: every 1h   # why\n    checks: []\n",
+    "in quotes": '  - {name: orders, schedule: "every 60m", checks: []}  # why\n',
+    "in brackets": "  [{name: orders, schedule: every 1h}]\n",
+}
+_HOURLY, _DAILY, _QUARTER = map(Schedule.parse, ("every 1h", "cron: 0 6 * * *", "every 15m"))
+
+
+@pytest.mark.parametrize("layout", _SCHEDULES)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_only_the_schedule_changes(layout: str, ending: str) -> None:
+    """Whatever the layout, the new schedule stands where the old one did; comments stay."""
+    text = f"{_HEAD}{_SCHEDULES[layout]}{_LAST}".replace("\n", ending)
+    replaced, refused = replace_schedules(text, {"orders": (_HOURLY, _QUARTER)})
+    assert refused == {}
+    old = '"every 60m"' if layout == "in quotes" else "every 1h"
+    assert replaced == text.replace(old, "every 15m")
+
+
+def test_schedules_of_several_tables_are_replaced_at_once() -> None:
+    """A file is read once, whatever the order of its tables; a cron line loses its quotes with its text."""
+    text = f'{_HEAD}  - {{name: a, schedule: "cron: 0 6 * * *"}}\n  - {{name: b$$c, schedule: every 1h}}\n'
+    changes = {"a": (_DAILY, _QUARTER), "b$c": (_HOURLY, _QUARTER)}
+    for order in (changes, dict(reversed(changes.items()))):
+        replaced, refused = replace_schedules(text, order)
+        assert refused == {}
+        assert replaced == f"{_HEAD}  - {{name: a, schedule: every 15m}}\n  - {{name: b$$c, schedule: every 15m}}\n"
+
+
+def test_a_schedule_that_stands_elsewhere_is_refused() -> None:
+    """One from a variable, an alias, a merge, or another file stays, with the reason, beside one that is replaced."""
+    text = (
+        f"{_HEAD}  - {{name: a, schedule: '${{EVERY}}'}}\n  - &all {{name: b, schedule: every 1h}}\n"
+        "  - {<<: *all, name: c}\n  - {name: d, schedule: every 2h}\n"
+    )
+    names = ("a", "b", "c", "d", "missing")
+    replaced, refused = replace_schedules(text, dict.fromkeys(names[:1] + names[2:], (_HOURLY, _QUARTER)))
+    assert replaced == text
+    assert set(refused) == {"a", "c", "d", "missing"}
+    assert "'schedule: every 1h'" in refused["d"]
+    with pytest.raises(NotEditable, match="cannot be changed by a program"):
+        replace_schedules(text, {"b": (_HOURLY, _QUARTER)})
+    anchored = f"{_HEAD}  - {{name: a, schedule: &hour every 1h}}\n  - {{name: b, schedule: *hour}}\n"
+    assert "alias" in replace_schedules(anchored, {"b": (_HOURLY, _QUARTER)})[1]["b"]
+    with pytest.raises(NotEditable):
+        replace_schedules(anchored, {"a": (_HOURLY, _QUARTER)})
