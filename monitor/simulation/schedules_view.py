@@ -35,7 +35,7 @@ def as_json(project: Project, plan: SchedulePlan) -> dict[str, Any]:
         "then": {"days": MONTH.days, "covered": COVERED, **_month(plan.then)},
         "frontier": [{"budget": name, **point._asdict()} for name, point in plan.frontier.items()],
         "tables": [_table(item) for item in plan.tables],
-        "not_planned": [{"table": name, "reason": reason} for name, reason in plan.left.items()],
+        "left_out": [{"table": name, "reason": reason} for name, reason in plan.left.items()],
         "replay": None if plan.replay is None else simulation_as_json(project, plan.replay),
     }
 
@@ -67,7 +67,7 @@ def _table(item: PlannedSchedule) -> dict[str, Any]:
 def draw(console: "Console", project: Project, plan: SchedulePlan) -> None:
     """Print the changes, the next and the last month, what other budgets buy, and what the figures rest on."""
     changed = sorted((item for item in plan.tables if item.chosen), key=lambda item: -item.saved)
-    console.print(f"{count(len(plan.tables), 'table')} planned, {count(len(changed), 'schedule')} to change\n")
+    console.print(f"{count(len(plan.tables), 'table')}, {count(len(changed), 'schedule')} to change\n")
     if changed:
         head = ["~table", "now", "then", ">s a day", ">then", ">TTD", ">then", ">cost a day", ">then"]
         draw_table(console, head, (_cells(project, plan, item) for item in changed[:_SHOWN]))
@@ -130,7 +130,7 @@ def _notes(plan: SchedulePlan) -> Iterator[tuple[str, str]]:
     yield "gap", f"at most {plan.choice.gap:.2%} above the smallest cost of any choice within the budget"
     yield "bounds", f"of {COVERED:.0%} of months; a fault lasts until it is noticed, repair is not counted"
     if not plan.priced:
-        yield "no prices", "no rate is configured (`cost`): hours of undetected downtime are planned, not money"
+        yield "no prices", "no rate is configured (`cost`): hours of undetected downtime count, not money"
     groups = (
         ("no price", "counts 0, and its schedule stays", [item for item in plan.tables if not item.per_hour]),
         ("no history", "as often as tables of its tier", [item for item in plan.tables if not item.rate.own.days]),
@@ -140,7 +140,7 @@ def _notes(plan: SchedulePlan) -> Iterator[tuple[str, str]]:
         if items:
             yield label, f"{_names([item.table.name for item in items])}: {meaning}"
     for reason in sorted({*plan.left.values()}):
-        yield "not planned", f"{_names([name for name, why in plan.left.items() if why == reason])}: {reason}"
+        yield "left out", f"{_names([name for name, why in plan.left.items() if why == reason])}: {reason}"
 
 
 def _names(names: list[str]) -> str:

@@ -63,7 +63,7 @@ def test_the_published_shape(played: Terminal) -> None:
     assert orders["now"]["ttd_h"]["high"] == pytest.approx(1, rel=0.02)
     assert orders["now"]["cost_a_day"] == pytest.approx(orders["incidents_a_day"] * 0.5 * 102_000)
     assert orders["then"]["seconds_a_day"] == pytest.approx(12 * orders["now"]["seconds_a_day"])
-    assert value["not_planned"] == [{"table": "totals", "reason": "no check that Tablewatch runs"}]
+    assert value["left_out"] == [{"table": "totals", "reason": "no check that Tablewatch runs"}]
     for part in (*value["now"].values(), *value["then"].values()):
         assert not isinstance(part, dict) or part["low"] <= part["expected"] <= part["high"]
     assert [item["budget"] for item in value["frontier"]] == ["half of now", "now", "double of now", "this budget"]
@@ -153,7 +153,7 @@ def test_without_prices_hours_are_planned(played: Terminal) -> None:
     assert value["currency"] is None
     orders = _table(value, "orders")
     assert orders["now"]["cost_a_day"] == pytest.approx(orders["incidents_a_day"] * 0.5)
-    assert "hours of undetected downtime are planned" in played("plan").out
+    assert "hours of undetected downtime count" in played("plan").out
     file.write_text(f"{text[:start]}cost: {{tiers: {{gold: {{per_hour: 5}}}}}}\n{text[end:]}", encoding="utf-8")
     refunds = _table(played.json("plan", "--budget", "86400"), "refunds")
     assert (refunds["cost_per_hour"], refunds["changed"], refunds["now"]["cost_a_day"]) == (None, False, 0)
