@@ -143,7 +143,7 @@ def plan_schedules(
 
 def _point(frontier: Frontier, seconds: float) -> FrontierPoint:
     choice, more = frontier.choose(seconds), frontier.choose(seconds + 60)
-    return FrontierPoint(choice.weight, choice.loss, max(0.0, choice.loss - more.loss))
+    return FrontierPoint(choice.weight, choice.loss, max(0.0, choice.bound - more.bound))
 
 
 # --- what is known of each table --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
@@ -79,7 +80,7 @@ def draw(console: "Console", project: Project, plan: SchedulePlan) -> None:
         console.print()
     head = ["budget", ">s a day", ">undetected downtime a day", ">one more minute a day saves"]
     points = (
-        (name, f"{point.seconds_a_day:,.4g}", *(_amount(project, plan, cost) for cost in point[1:]))
+        (name, _seconds(point.seconds_a_day), *(_amount(project, plan, cost) for cost in point[1:]))
         for name, point in plan.frontier.items()
     )
     draw_table(console, head, points)
@@ -94,7 +95,7 @@ def _cells(project: Project, plan: SchedulePlan, item: PlannedSchedule) -> tuple
     return (
         item.table.name,
         *(str(item.menu[place]) for place in places),
-        *(f"{item.items[place].weight:,.3g}" for place in places),
+        *(_seconds(item.items[place].weight) for place in places),
         *(_length(item.waits[place].mean) for place in places),
         *(_amount(project, plan, item.items[place].loss) for place in places),
     )
@@ -102,7 +103,7 @@ def _cells(project: Project, plan: SchedulePlan, item: PlannedSchedule) -> tuple
 
 def _months(project: Project, plan: SchedulePlan) -> Iterator[tuple[str, ...]]:
     weights = (sum(item.items[0].weight for item in plan.tables), plan.choice.weight)
-    yield ("seconds of runs", *(f"{weight * MONTH.days:,.4g}" for weight in weights))
+    yield ("seconds of runs", *(_seconds(weight * MONTH.days) for weight in weights))
     months = (plan.now, plan.then)
     yield ("undetected downtime", *(_range(month.undetected, _length) for month in months))
     yield ("mean time to detect", *(_range(month.ttd, _length) for month in months))
@@ -112,6 +113,10 @@ def _months(project: Project, plan: SchedulePlan) -> Iterator[tuple[str, ...]]:
 
 def _range(part: Forecast, text: Any) -> str:
     return f"{text(part.expected)} ({text(part.low)} to {text(part.high)})"
+
+
+def _seconds(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _length(number: float) -> str:
@@ -127,7 +132,8 @@ def _notes(plan: SchedulePlan) -> Iterator[tuple[str, str]]:
     every = [item.rate.own for item in plan.tables]
     days = sum(own.days for own in every)
     yield "history", f"{count(sum(own.faults for own in every), 'fault')} in {days:,.0f} days of tables"
-    yield "gap", f"at most {plan.choice.gap:.2%} above the smallest cost of any choice within the budget"
+    gap = ceil(plan.choice.gap * 10_000) / 10_000
+    yield "gap", f"at most {gap:.2%} above the smallest cost of any choice within the budget"
     yield "bounds", f"of {COVERED:.0%} of months; a fault lasts until it is noticed, repair is not counted"
     if not plan.priced:
         yield "no prices", "no rate is configured (`cost`): hours of undetected downtime count, not money"
