@@ -25,7 +25,7 @@ COPIES = "copies"
 VALUE = "value"
 MEMBERS = "members"
 KNOWN = "known"
-_PERSON: Final = "person"
+PERSON: Final = "person"
 _LINKED: Final = {"w0": 1_640_531_527, "w1": 1_103_515_245, "w2": 1_812_433_253, "w3": 1_566_083_941}
 """The columns of what a person's rows are together, each with a factor of its own."""
 _PRIMES: Final = (2_147_483_647, 2_147_483_629, 2_147_483_587)
@@ -98,7 +98,7 @@ class ClassTables:
         self._own_keys = tuple(f"q{number}" for number in range(len(self.quasi_identifiers)))
         is_linked = person is not None and person.linked
         self.keys = (*self._own_keys, *(_LINKED if is_linked else ()))
-        self._rows = rows
+        self._rows = self.rows = rows
 
     def key(self, quasi_identifier: str) -> str:
         """Return the name of a quasi-identifier within the class tables."""
@@ -151,6 +151,28 @@ class ClassTables:
         grouped = inner.group_by([*keys, VALUE])
         return grouped.aggregate(**{name: item.cast("int64") for name, item in sums.items()})
 
+    def units(self, columns: Mapping[str, ir.Value]) -> ir.Table:
+        """Return a row for each row, or each person in a class: keys, `person` where there is one, and more columns.
+
+        Of several rows of a person in a class, the smallest value of each of these.
+
+        Args:
+            columns: by name, an expression over the rows.
+        """
+        own = {key: self._rows[name] for key, name in zip(self._own_keys, self.quasi_identifiers, strict=True)}
+        if self.person is None:
+            return self._rows.select(**own, **columns)
+        rows = self._rows.select(**own, **columns, **{PERSON: self._rows[self.person.column]})
+        if self.person.linked:
+            rows = _linked(rows, self._own_keys, apart=self.person.apart)
+        merged = rows.distinct()
+        if columns:
+            merged = rows.group_by([*self.keys, PERSON]).aggregate(**{name: rows[name].min() for name in columns})
+        if not self.person.apart:
+            return merged
+        unnamed = rows.filter(rows[PERSON].isnull())
+        return merged.filter(merged[PERSON].notnull()).union(unnamed.select(*merged.columns))
+
     def people(self) -> ir.Table:
         """Return a row for each person: the `size` of the smallest class it is in.
 
@@ -160,10 +182,10 @@ class ClassTables:
         sized = narrow.mutate(size=narrow.count().over(group_by=list(self.keys)))
         if self.person is None:
             return sized.select(SIZE)
-        smallest = sized.group_by(_PERSON).aggregate(size=sized[SIZE].min())
+        smallest = sized.group_by(PERSON).aggregate(size=sized[SIZE].min())
         if not self.person.apart:
             return smallest.select(SIZE)
-        named, unnamed = smallest.filter(smallest[_PERSON].notnull()), sized.filter(sized[_PERSON].isnull())
+        named, unnamed = smallest.filter(smallest[PERSON].notnull()), sized.filter(sized[PERSON].isnull())
         return named.select(SIZE).union(unnamed.select(SIZE))
 
     def without(self, quasi_identifier: str) -> ClassTables:
@@ -179,10 +201,10 @@ class ClassTables:
     def _once(self, narrow: ir.Table) -> ir.Table:
         """Add `once`: 1 in one of the rows of a person within a class, else 0."""
         order = [self.reading.is_missing(narrow[VALUE]), narrow[VALUE]]
-        place = ibis.row_number().over(group_by=[*self.keys, _PERSON], order_by=order)
+        place = ibis.row_number().over(group_by=[*self.keys, PERSON], order_by=order)
         first = place == 0
         if self.person is not None and self.person.apart:
-            first |= narrow[_PERSON].isnull()
+            first |= narrow[PERSON].isnull()
         return narrow.mutate(once=first.ifelse(1, 0))
 
     def _narrow(self, sensitive: str | None = None) -> ir.Table:
@@ -191,14 +213,14 @@ class ClassTables:
             columns[VALUE] = self._rows[sensitive]
         if self.person is None:
             return self._rows.select(**columns)
-        rows = self._rows.select(**columns, **{_PERSON: self._rows[self.person.column]})
+        rows = self._rows.select(**columns, **{PERSON: self._rows[self.person.column]})
         if self.person.linked:
             rows = _linked(rows, self._own_keys, apart=self.person.apart)
         if sensitive is not None:
             rows = self.reading.respelled(rows)
         if not self.person.apart:
             return rows.distinct()
-        return rows.filter(rows[_PERSON].notnull()).distinct().union(rows.filter(rows[_PERSON].isnull()))
+        return rows.filter(rows[PERSON].notnull()).distinct().union(rows.filter(rows[PERSON].isnull()))
 
 
 def _linked(rows: ir.Table, keys: Sequence[str], *, apart: bool) -> ir.Table:
@@ -212,8 +234,8 @@ def _linked(rows: ir.Table, keys: Sequence[str], *, apart: bool) -> ir.Table:
     sums = {}
     for name, factor in _LINKED.items():
         own = _scattered(rows["number"], factor)
-        whole = own.sum().over(group_by=_PERSON).cast("int64")
-        sums[name] = rows[_PERSON].isnull().ifelse(own, whole) if apart else whole
+        whole = own.sum().over(group_by=PERSON).cast("int64")
+        sums[name] = rows[PERSON].isnull().ifelse(own, whole) if apart else whole
     return rows.mutate(**sums).drop("number")
 
 

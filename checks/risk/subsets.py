@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, prod
 from typing import TYPE_CHECKING, Final
 
 from checks.risk.sizes import ClassSizes, class_sizes
@@ -40,6 +40,45 @@ class Separation:
         counts = zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)  # Python's whole numbers are exact
         alike = sum(size * (size - 1) * classes for size, classes in counts)
         return cls.of(rows=sizes.rows, classes=sizes.count, uniques=sizes.uniques, alike=alike)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialUniques:
+    """Records that are unique in few columns and in no part of these: minimal sample uniques, by set of columns.
+
+    `counts`: by set, the records (or people) that are unique in it and in none of its parts. Of `attributes` columns,
+    sets of up to `known` were looked at. What is of fewer than `k` people is not shown, nor what would tell it.
+
+    Source: Elliot, M. J., Manning, A. M. and Ford, R. W. (2002). A computational algorithm for handling the special
+    uniques problem. International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5); SUDA2 of
+    Manning, A. M., Haglin, D. J. and Keane, J. A. (2008). Data Mining and Knowledge Discovery 16.
+    """
+
+    counts: Mapping[tuple[str, ...], int]
+    attributes: int
+    known: int
+    k: int = 1
+
+    def score(self, size: int) -> int:
+        """Return the score of one minimal sample unique: the product of (attributes - i) for i from size to known."""
+        return prod(self.attributes - place for place in range(size, min(self.known, self.attributes - 1) + 1))
+
+    def contribution(self, column: str) -> float | None:
+        """Return the share of the scores of all minimal sample uniques that are of sets with a column: 0 to 1."""
+        total = sum(count * self.score(len(names)) for names, count in self.counts.items())
+        if sum(self.counts.values()) < self.k or not total:
+            return None
+        return sum(count * self.score(len(names)) for names, count in self.counts.items() if column in names) / total
+
+    def shown(self, count: int) -> int | None:
+        """Return a count that may be shown: 0, or of at least k; else None."""
+        return None if 0 < count < self.k else count
+
+    def of_size(self, size: int) -> int | None:
+        """Count those of sets of a size; None where a count that is not shown would follow from it."""
+        counts = [count for names, count in self.counts.items() if len(names) == size]
+        hidden = [count for count in counts if self.shown(count) is None]
+        return None if hidden and (len(hidden) == 1 or sum(hidden) < self.k) else sum(counts)
 
 
 def separations(table: pd.DataFrame, columns: Sequence[str], *, count: int = 3) -> Mapping[tuple[str, ...], Separation]:

@@ -19,6 +19,7 @@ _GROUPED: Final = (ColumnClass.QUASI_IDENTIFIER,)
 _SPREAD: Final = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE)
 _NEEDED: Final[Mapping[str, tuple[ColumnClass, ...]]] = {
     **dict.fromkeys(("k", "max_risk", "max_average_risk", "max_population_unique_fraction"), _GROUPED),
+    **dict.fromkeys(("max_individual_risk", "max_group_risk"), _GROUPED),
     **dict.fromkeys(("l", "t"), _SPREAD),
 }
 """By limit, what has to be classified for it to be judged."""
@@ -169,18 +170,26 @@ def release_checks(name: str, release: Release) -> Sequence[Check]:
         parameters["l_diversity"] = {"sensitive": sensitive, "l": limits.l, **values}
     if quasi and sensitive and limits.t is not None:
         parameters["t_closeness"] = {"sensitive": sensitive, "t": limits.t, **values}
-    if quasi and limits.max_population_unique_fraction is not None:
-        parameters["population_uniqueness"] = {
-            "max_population_unique_fraction": limits.max_population_unique_fraction,
-            "sampling_fraction": limits.sampling_fraction,
-        }
+    if quasi and (population := _population_limits(release)):
+        parameters["population_uniqueness"] = population
     return [_check(name, release, kind, values, quasi) for kind, values in parameters.items()]
+
+
+def _population_limits(release: Release) -> dict[str, Any]:
+    """Return the parameters of what is estimated of the population; nothing where none of it is asked or declared."""
+    limits = release.limits
+    words = ("max_population_unique_fraction", "max_individual_risk", "max_group_risk")
+    asked = {word: limit for word in words if (limit := getattr(limits, word)) is not None}
+    if not asked and release.weight is None and release.group_key is None:
+        return {}
+    of = {"sampling_fraction": limits.sampling_fraction} if release.weight is None else {"weight": release.weight}
+    return {**(asked or {"max_individual_risk": 1.0}), **of, "group_key": release.group_key}
 
 
 def _check(name: str, release: Release, kind: str, parameters: dict[str, Any], quasi: Sequence[str]) -> Check:
     of: dict[str, Any] = {}
     if kind != "classification":
-        of = {"quasi_identifiers": quasi, "identifiers": release.classified(ColumnClass.DIRECT_IDENTIFIER)}
+        of = {"quasi_identifiers": quasi, "identifiers": release.names_of_people}
         of |= {} if release.person_key is None else {"person": release.person_key}
         of |= {"pseudonyms": release.pseudonyms} if release.pseudonyms else {}
     who = "" if release.audience is None else f" to {release.audience}"

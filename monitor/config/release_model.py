@@ -35,6 +35,12 @@ class Limits(Section):
     max_population_unique_fraction: Annotated[float, Ge(0), Le(1)] | None = Field(
         None, description="Maximum share of population uniques."
     )
+    max_individual_risk: Annotated[float, Gt(0), Le(1)] | None = Field(
+        None, description="Maximum individual risk of a record, by the `weight` of its class or `sampling_fraction`."
+    )
+    max_group_risk: Annotated[float, Gt(0), Le(1)] | None = Field(
+        None, description="Maximum risk of a group of `group_key`."
+    )
     sampling_fraction: Annotated[float, Ge(1e-9), Le(1)] = Field(
         1.0, description="Sampling fraction of the population; 1, all of it, is the strictest."
     )
@@ -124,6 +130,12 @@ class Release(Section):
     person_key: ColumnName | None = Field(
         None, description="Column that identifies the person; used to compare later releases of the same people."
     )
+    weight: ColumnName | None = Field(
+        None, description="Column of sampling weights: how many of the population a row stands for, at least 1."
+    )
+    group_key: ColumnName | None = Field(
+        None, description="Column of groups (households) of which a member who is found names the others."
+    )
     missing_is_a_value: tuple[ColumnName, ...] = Field(
         (), description="Sensitive columns in which NULL counts as a value of its own towards l and t."
     )
@@ -163,11 +175,29 @@ class Release(Section):
         odd = [name for name in self.pseudonyms if self.columns.get(name) is not ColumnClass.DIRECT_IDENTIFIER]
         if odd:
             raise ValueError(f"'pseudonyms' names '{odd[0]}', which 'columns' does not classify as direct-identifier")
+        for word in ("weight", "group_key"):
+            if self.columns.get(getattr(self, word)) is ColumnClass.QUASI_IDENTIFIER:
+                raise ValueError(
+                    f"'{word}' names '{getattr(self, word)}', which 'columns' classifies as quasi-identifier"
+                )
+        if self.limits.max_group_risk is not None and self.group_key is None:
+            raise ValueError("'max_group_risk' goes with 'group_key'")
         for word in ("missing_is_a_value", "spelling_is_a_value"):
             odd = [name for name in getattr(self, word) if self.columns.get(name) is not ColumnClass.SENSITIVE]
             if odd and self.columns:
                 raise ValueError(f"'{word}' names '{odd[0]}', which 'columns' does not classify as sensitive")
         return self
+
+    @property
+    def key_columns(self) -> Mapping[str, str]:
+        """Return the columns that it names by what they say of a row: `person_key`, `weight`, `group_key`."""
+        words = ("person_key", "weight", "group_key")
+        return {word: name for word in words if (name := getattr(self, word)) is not None}
+
+    @property
+    def names_of_people(self) -> tuple[str, ...]:
+        """Return the direct identifiers that may each be of one person: not those of groups."""
+        return tuple(name for name in self.classified(ColumnClass.DIRECT_IDENTIFIER) if name != self.group_key)
 
     def classified(self, *words: ColumnClass) -> tuple[str, ...]:
         """Return the columns of these classes, in the order of the declaration."""

@@ -9,7 +9,7 @@ from checks.classes.tables import PersonColumn
 from monitor.config.release_checks import FREE_VALUES, has_free_values
 from monitor.config.selector import select
 from monitor.releases.decisions import ReleaseDecisions
-from monitor.releases.disclosure.assessment import RiskAssessment, RiskRequest
+from monitor.releases.disclosure.assessment import RiskAssessment, RiskRequest, special_uniques
 from monitor.releases.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.releases.gate import check_same_remedy, check_same_table
 from monitor.releases.overview import ReleaseEntry, ReleaseState, ReleaseWord, releases_of
@@ -73,6 +73,7 @@ class ReleaseAssessment:
             "why": self.why,
             "warnings": list(self.warnings),
             "uniqueness": None if self.uniqueness is None else self.uniqueness.as_json(),
+            "special_uniques": None if self.assessment is None else self.assessment.special_as_json(),
             "results": [
                 {
                     "check_id": result.check_id,
@@ -124,9 +125,10 @@ def assess_release(decisions: ReleaseDecisions) -> ReleaseAssessment:
         uniqueness = find_uniqueness(case.place, loose, case.quasi, *people, judged=judged)
     except Stop:  # a table that cannot be read: its checks say so
         uniqueness = None
-    return ReleaseAssessment(
-        state, RiskAssessment(case.release.table, question, current_results) if current_results else None, uniqueness
-    )
+    if not current_results:
+        return ReleaseAssessment(state, None, uniqueness)
+    special = special_uniques(case.place, question, current_results, project.clock, person=key)
+    return ReleaseAssessment(state, RiskAssessment(case.release.table, question, current_results, special), uniqueness)
 
 
 def _of_others(decisions: ReleaseDecisions) -> set[str]:

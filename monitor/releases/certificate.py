@@ -56,6 +56,7 @@ def certificate(
         "kind": plan.kind.value,
         "parameters": _parameters(plan),
         "limits": release.limits.model_dump(mode="json", exclude_none=True),
+        **{word: name for word, name in release.key_columns.items() if word != "person_key"},
         "missing_is_a_value": list(release.missing_is_a_value),
         "spelling_is_a_value": list(release.spelling_is_a_value),
         "reached": dict(findings.proof.reached),

@@ -80,7 +80,12 @@ class ReleaseColumns:
         """Return the columns that say whose a row is: the person key, else the direct identifiers."""
         if self.release.person_key is not None:
             return (self.release.person_key,)
-        return self.release.classified(ColumnClass.DIRECT_IDENTIFIER)
+        return self.release.names_of_people
+
+    @property
+    def risk_columns(self) -> tuple[str, ...]:
+        """Return the columns beside the quasi-identifiers that risks depend on: the weight, and the group."""
+        return tuple(name for name in (self.release.weight, self.release.group_key) if name is not None)
 
     def declared(self, name: str) -> "DeclaredValues":
         """Return what counts as a value in a sensitive column: what is missing, each spelling."""
@@ -119,9 +124,9 @@ class ReleaseColumns:
 
 
 def read_columns(case: ReleaseColumns, columns: Sequence[str], *, blind: bool = False) -> "pd.DataFrame":
-    """Read some columns of the table, with Arrow's types, and those that say whose a row is.
+    """Read some columns of the table, with Arrow's types, those that say whose a row is, and `risk_columns`.
 
-    These are the person key where the release has one, else the direct identifiers.
+    The former are the person key where the release has one, else the direct identifiers.
 
     `blind`: so that how a value is read does not depend on the others.
 
@@ -131,7 +136,7 @@ def read_columns(case: ReleaseColumns, columns: Sequence[str], *, blind: bool = 
     from monitor.releases.treatment.randomise_table import blind as blinded
     from monitor.releases.treatment.table_reader import read
 
-    wanted = [*columns, *case.person_columns]
+    wanted = [*columns, *case.person_columns, *case.risk_columns]
     return read(blinded(case.place) if blind else case.place, tuple(dict.fromkeys(wanted)))
 
 

@@ -103,7 +103,7 @@ class ReleaseDecisions:
             raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message, hint="limits: {epsilon: 1.0}"))
         _check_classified(case, kinds)
         check_one_classification(case)
-        watched = {*case.release.columns, *([case.release.person_key] if case.release.person_key else [])}
+        watched = {*case.release.columns, *case.release.key_columns.values()}
         columns = sorted(name for name in watched if name in kinds)
         state = state_of(case, columns).fingerprint
         body: dict[str, Json] = {
@@ -178,7 +178,7 @@ def _check_classified(case: ReleaseColumns, kinds: Mapping[str, object]) -> None
         Stop: it does not.
     """
     silent = [name for name in kinds if name not in case.release.columns]
-    gone = [name for name in (*case.release.columns, case.release.person_key) if name is not None and name not in kinds]
+    gone = [name for name in (*case.release.columns, *case.release.key_columns.values()) if name not in kinds]
     if silent or gone:
         text = f"does not classify {', '.join(silent)}" if silent else f"names {', '.join(gone)}, which is not there"
         message = f"release '{case.name}' {text}, so it cannot be approved"

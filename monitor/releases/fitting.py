@@ -55,9 +55,9 @@ def _unfit(loaded: Loaded, case: ReleaseColumns) -> Iterator[Problem]:
         for column in names:
             if column not in kinds:
                 yield _gone(loaded, (*place, word, column), case, column)
-    key = case.release.person_key
-    if key is not None and key not in kinds:
-        yield _gone(loaded, (*place, "person_key"), case, key)
+    for word, column in case.release.key_columns.items():
+        if column not in kinds:
+            yield _gone(loaded, (*place, word), case, column)
     for number, recipe in enumerate(case.release.remedies):
         result = plan_of(case, recipe, kinds)
         if isinstance(result, RemedyNotUsable):

@@ -88,9 +88,10 @@ def _text(event: ReleaseEvent, name: str) -> str | None:
 def digest_of(name: str, release: Release) -> str:
     """Fingerprint all that the configuration says of a release: 128 bits, so that collisions cannot be made."""
     fields = release.model_dump(mode="json")
-    if fields["limits"]["unclassified_uniqueness"] is None:  # so that approvals outlive the version that brought it
-        del fields["limits"]["unclassified_uniqueness"]
-    for word in ("missing_is_a_value", "spelling_is_a_value"):
+    for word in ("unclassified_uniqueness", "max_individual_risk", "max_group_risk"):
+        if fields["limits"][word] is None:  # so that approvals outlive the version that brought it
+            del fields["limits"][word]
+    for word in ("missing_is_a_value", "spelling_is_a_value", "weight", "group_key"):
         if not fields[word]:
             del fields[word]
     content = json.dumps([name, fields], sort_keys=True, ensure_ascii=False, default=str)

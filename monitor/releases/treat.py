@@ -34,6 +34,7 @@ class TreatedTable:
     """What became of a table. `frame`: in the rows' own order and index; `before`: the same columns, untreated.
 
     `people`: whose row each row of `frame` is; None without a person key. `identifiers`: its direct identifiers then.
+    `stands_for`: the weight and the group of each row of `frame`, as far as the release has them.
     `quasi`: all quasi-identifiers, untreated, also those that are dropped, as far as they were read. `left_out`: the
     rows that the remedy suppressed, as they would read.
     """
@@ -45,6 +46,7 @@ class TreatedTable:
     identifiers: "pd.DataFrame | None" = None
     quasi: "pd.DataFrame | None" = None
     left_out: "pd.DataFrame | None" = None
+    stands_for: "pd.DataFrame | None" = None
 
     @property
     def made_of(self) -> "pd.DataFrame":
@@ -55,7 +57,8 @@ class TreatedTable:
         """Return it with some of its rows held back; `rows`, of each row whether it stays."""
         people = None if self.people is None else self.people[rows]
         identifiers = None if self.identifiers is None else self.identifiers[rows]
-        return replace(self, frame=self.frame[rows], people=people, identifiers=identifiers)
+        stands_for = None if self.stands_for is None else self.stands_for[rows]
+        return replace(self, frame=self.frame[rows], people=people, identifiers=identifiers, stands_for=stands_for)
 
     @property
     def suppressed(self) -> int:
@@ -127,7 +130,8 @@ def treat(
     people = None if key is None else frame[key].loc[after.index]
     identifiers = frame[[name for name in case.person_columns if name in frame.columns]].loc[after.index]
     quasi = frame[[name for name in case.quasi if name in frame.columns]]
-    return TreatedTable(after, before, bill, people, identifiers, quasi, left_out)
+    stands_for = frame[list(case.risk_columns)].loc[after.index] if case.risk_columns else None
+    return TreatedTable(after, before, bill, people, identifiers, quasi, left_out, stands_for)
 
 
 def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: TreatedTable, draft: Path) -> WrittenFile:
@@ -174,7 +178,7 @@ def verify_release(
     why = [verdict.why] if not verdict.holds else []
     why += [far] if far else []
     why += [f"{_persons(crowd.exposed)} in a group with fewer than {case.k - 1} others"] if few and crowd else []
-    of_people = judge_people(case, treated.frame, units, clock)
+    of_people = judge_people(case, treated.frame, units, clock, stands_for=treated.stands_for)
     broken = [result for item in of_people for result in item.broken]
     why += [str(item.outcome.message) for item in broken if not (few and item.check.type == "k_anonymity")]
     why += too_alike(case, treated.frame, units, references=references, out=draft)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from checks import Check, ColumnClass, Json, Status
 from checks.classes.tables import PersonColumn
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from monitor.releases.columns import ReleaseColumns
     from monitor.releases.disclosure.uniqueness import Uniqueness
     from monitor.releases.linkage import LinkedUnit, PersonLevelK
+
+
+RISK_FIGURES: Final = (
+    "highest_individual_risk",
+    "expected_reidentifications",
+    "highest_group_risk",
+    "expected_reidentifications_in_groups",
+)
+"""What is reached by individual risks, as the check of population uniqueness observes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,8 @@ class Verdict:
             "l": diverse.get("l_distinct"),
             "t": close.get("t"),
             "population_unique_fraction": _decided(unique),
+            **({"population_unique_fraction_apart": apart} if (apart := _decided(unique, "model_apart")) else {}),
+            **{word: unique[word] for word in RISK_FIGURES if word in unique},
         }
 
 
@@ -88,31 +99,45 @@ def judge(
     there = set(columns)
     of_file = {column: kind for column, kind in release.columns.items() if column in there}
     key = release.person_key if release.person_key in there - set(release.pseudonyms) else None
-    release = release.model_copy(update={"columns": of_file, "person_key": key, "pseudonyms": tuple(linked_by)})
-    checks = [check for check in release_checks(name, release) if check.type != "classification"]
+    update = {"columns": of_file, "person_key": key, "pseudonyms": tuple(linked_by)}
+    lacks = [column for column in (release.weight, release.group_key) if column is not None and column not in there]
+    release = release.model_copy(update=update)
+    left_out = {"classification", *(["population_uniqueness"] if lacks else [])}  # these are judged beside the file
+    checks = [check for check in release_checks(name, release) if check.type not in left_out]
     grouped = release.classified(ColumnClass.QUASI_IDENTIFIER)
     return Verdict(grouped, place.ask([_plain(check) for check in checks], clock) if checks else ())
 
 
 def judge_people(
-    case: "ReleaseColumns", frame: "pd.DataFrame", units: "Sequence[LinkedUnit]", clock: Clock
+    case: "ReleaseColumns",
+    frame: "pd.DataFrame",
+    units: "Sequence[LinkedUnit]",
+    clock: Clock,
+    *,
+    stands_for: "pd.DataFrame | None" = None,
 ) -> Sequence[Verdict]:
     """Judge treated rows by the limits of a release, counting the people whose rows they are.
 
-    A file tells them only where pseudonyms leave, so the rows are written beside it with a number for each person, and
-    judged there.
+    A file tells them only where pseudonyms leave, and need not have weights and groups, so the rows are written beside
+    it with a number for each person, their weights and groups, and judged there.
 
     Args:
         case: the release.
         frame: the rows as they leave.
         units: whose each row is, in each way in which that is known.
         clock: the time.
+        stands_for: the weight and the group of each row, where the release has one.
     """
-    wanted = [name for name in (*case.quasi, *case.sensitive) if name in frame.columns]
-    if not units or not len(frame) or not wanted:
+    beside = [] if stands_for is None else list(stands_for.columns)
+    wanted = [name for name in (*case.quasi, *case.sensitive) if name in frame.columns and name not in beside]
+    if (not units and stands_for is None) or not len(frame) or not wanted:
         return ()
     verdicts = []
-    with _beside(case, frame[wanted], units) as (place, names):
+    rows = frame[wanted] if stands_for is None else frame[wanted].join(stands_for)
+    with _beside(case, rows, units) as (place, names):
+        wanted += beside
+        if not units:
+            verdicts.append(judge(case.name, case.release, place, columns=wanted, clock=clock))
         for unit, name in zip(units, names, strict=True):
             columns = {**case.release.columns, name: ColumnClass.DIRECT_IDENTIFIER}
             of_unit = {"columns": columns, "person_key": None if unit.apart else name, "pseudonyms": ()}
@@ -172,13 +197,13 @@ def counted_figures(verdict: Verdict, of_people: Sequence[Verdict], crowd: "Pers
         return {**rows, "of_file": None}
     every: list[Mapping[str, Any]] = [rows, *(item.figures() for item in of_people)]
     figures: dict[str, Any] = {}
-    for name in rows:
-        present = [item[name] for item in every if item[name] is not None]
+    for name in dict.fromkeys(name for item in every for name in item):
+        present = [item[name] for item in every if item.get(name) is not None]
         figures[name] = (min if name in {"k", "l"} else max)(present, default=None)
     if crowd is not None and crowd.least is not None and figures["k"] is not None:
         figures["k"] = min(figures["k"], crowd.least)
         figures["highest_risk"] = 1 / figures["k"]
-    return {**figures, "of_file": rows}
+    return {**figures, "of_file": None if crowd is None else rows}
 
 
 def _plain(check: Check) -> Check:
@@ -189,9 +214,9 @@ def _plain(check: Check) -> Check:
     return current_check
 
 
-def _decided(unique: Mapping[str, Any]) -> Json:
-    """Return the share of the population that the estimate decided for says is unique."""
-    model = unique.get("decision")
+def _decided(unique: Mapping[str, Any], word: str = "decision") -> Json:
+    """Return the share of the population that an estimate says is unique: the one decided for, or one far from it."""
+    model = unique.get(word)
     result = unique.get(model) if isinstance(model, str) else None
     share: Json = result.get("fraction_of_population") if isinstance(result, Mapping) else None
     return share

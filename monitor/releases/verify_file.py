@@ -123,6 +123,9 @@ def _judge(project: Project, export: ReleaseEvent, file: Path) -> Verdict:
     if counts_people:
         kinds |= dict.fromkeys(body["pseudonyms"], ColumnClass.DIRECT_IDENTIFIER)
     values = {word: body.get(word, body["sensitive"]) for word in (_MISSING, "spelling_is_a_value")}
+    values |= {
+        word: body.get(word) for word in ("weight", "group_key")
+    }  # not in the file, their risks are not recounted
     release = Release.model_validate({"table": body["table"], "columns": kinds, "limits": body["limits"], **values})
     texts = body.get("columns_read_as_text", body["quasi_identifiers"])
     with _named_as(Path(str(body["file"])), file) as path:

@@ -34,6 +34,8 @@ KINDS: Final[Mapping[RemedyKind, Message]] = {
 }
 _DIVERSITY: Final = Message("distinct sensitive values per equivalence class (l)")
 _CLOSENESS: Final = Message("distance of each class's sensitive values from the table's (t)")
+_BY_ANOTHER_MODEL: Final = Message("the same by the model that is farthest from it")
+_IN_GROUPS: Final = Message("expected re-identifications, where a member of a group names the others")
 _COUNTED_ROWS: Final = Message("rows")
 _COUNTED_PEOPLE: Final = Message("people, by {columns}")
 _COUNTED_LINKED: Final = Message("people, by {columns}, all rows of a person together")
@@ -209,6 +211,7 @@ def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
     required, reached = body["limits"], body["reached"]
     k = required.get("k")
     risk = required.get("max_risk", None if k is None else 1 / k)
+    apart = reached.get("population_unique_fraction_apart")
     average_risk, uniques = required.get("max_average_risk"), required.get("max_population_unique_fraction")
     for text, style, sign, limit, value in (
         (Message("smallest equivalence class (k)"), "number", "≥", k, reached.get("k")),
@@ -217,8 +220,23 @@ def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
         (_DIVERSITY, "number", "≥", required.get("l"), _least(reached.get("l"))),
         (_CLOSENESS, "number", "≤", required.get("t"), _most(reached.get("t"))),
         (Message("share of population uniques"), "ratio", "≤", uniques, reached.get("population_unique_fraction")),
+        *([] if apart is None else [(_BY_ANOTHER_MODEL, "ratio", "", None, apart)]),
     ):
         yield CertificateLimit(text, style, sign, limit, value)
+    for text, style, sign, limit, word in (
+        (
+            Message("highest individual risk of a record, by weights"),
+            "ratio",
+            "≤",
+            "max_individual_risk",
+            "highest_individual_risk",
+        ),
+        (Message("expected re-identifications"), "number", "", None, "expected_reidentifications"),
+        (Message("highest risk of a group (household)"), "ratio", "≤", "max_group_risk", "highest_group_risk"),
+        (_IN_GROUPS, "number", "", None, "expected_reidentifications_in_groups"),
+    ):
+        if reached.get(word) is not None:
+            yield CertificateLimit(text, style, sign, required.get(limit), reached[word])
 
 
 def _epsilon(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:

@@ -27,6 +27,7 @@ from checks import (
     Measurement,
     Outcome,
     PastMeasurement,
+    PeopleTable,
     Status,
     Wants,
     Zones,
@@ -217,6 +218,7 @@ class Question:
     loaded_at: str | None = None
     now: datetime = NOW
     classified: Mapping[str, ColumnClass] = field(default_factory=dict)
+    people: PeopleTable | None = None
 
     @property
     def context(self) -> Context:
@@ -231,6 +233,7 @@ class Question:
             loaded_at=self.loaded_at,
             references={name: self.place.table(name) for name in self.check.refers_to},
             classified=self.classified,
+            people=self.people,
         )
 
     def wants(self) -> Wants:

@@ -33,6 +33,16 @@ EFFECTS = {
         "sampling_fraction",
     ),
     "max_population_unique_fraction": ({**_GIVEN, "sampling_fraction": 1}, 1, 0.01),
+    "weight": ({"quasi_identifiers": ["id"], "max_individual_risk": 1}, "id", "n", "t", "rows_without_weight"),
+    "group_key": (
+        {"quasi_identifiers": ["id"], "sampling_fraction": 0.1, "max_individual_risk": 1},
+        ABSENT,
+        "id",
+        "t",
+        "groups",
+    ),
+    "max_individual_risk": ({"quasi_identifiers": ["id"], "sampling_fraction": 1}, 1, 0.01),
+    "max_group_risk": ({"quasi_identifiers": ["id"], "sampling_fraction": 1, "group_key": "id"}, 1, 0.01),
     "model": ({**_GIVEN, "quasi_identifiers": ["b"], "sampling_fraction": 0.1}, "zayatz", "pitman", "t", "estimate"),
     "where": (_GIVEN, ABSENT, "id > 1", "t", "rows"),
     "warn": (
@@ -201,13 +211,13 @@ def test_unknown_column_is_named():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"sampling_fraction": None}, "exactly one of 'sampling_fraction' and 'population_size'"),
+        ({"sampling_fraction": None}, "exactly one of 'sampling_fraction', 'population_size' and 'weight'"),
         ({"sampling_fraction": 0.1, "population_size": 100}, "exactly one of"),
         ({"sampling_fraction": 0}, "greater than or equal to"),
         ({"sampling_fraction": 1.5}, "less than or equal to 1"),
         ({"population_size": 0}, "greater than or equal to 1"),
         ({"max_population_unique_fraction": 1.1}, "less than or equal to 1"),
-        ({"max_population_unique_fraction": None}, "valid number"),
+        ({"max_population_unique_fraction": None}, "a limit"),
         ({"model": "ouija"}, "decision"),
         ({"quasi_identifiers": ("age", "age")}, "each column once"),
     ],

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks import ColumnClass, Misconfigured, Status, UnknownReason
+from checks import ColumnClass, Misconfigured, PeopleTable, Status, UnknownReason
 from checks.reidentification_by_subset import ReidentificationBySubset
 from checks.risk import class_sizes, separations
-from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from checks.risk.subsets import SpecialUniques
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 from tests.monitor.config.effects.effect import ABSENT
 from tests.tiers import examples
 
@@ -21,6 +22,20 @@ EFFECTS = {
     "max_unique_fraction": ({"quasi_identifiers": ["id"], "known": 1}, 0, 1),
     "where": ({"quasi_identifiers": ["q"], "known": 1, "max_unique_fraction": 0}, ABSENT, "id < 4"),
     "warn": ({"quasi_identifiers": ["id"], "known": 1, "max_unique_fraction": 1}, ABSENT, {"max_unique_fraction": 0}),
+    "special_uniques": (
+        {"quasi_identifiers": ["id"], "known": 1, "max_unique_fraction": 1},
+        False,
+        True,
+        "t",
+        "special_uniques",
+    ),
+    "person": (
+        {"quasi_identifiers": ["q"], "known": 1, "max_unique_fraction": 1},
+        ABSENT,
+        "p",
+        "visits",
+        "rows",
+    ),
     "on_empty": (
         {"quasi_identifiers": ["q"], "known": 1, "max_unique_fraction": 0, "where": "id > 99"},
         "unknown",
@@ -118,3 +133,84 @@ def test_agrees_with_the_library_and_with_counting_all(rows):
         assert {one: (it["uniques"], it["distinction"], it["separation"]) for one, it in sets.items()} == {
             one: (it.uniques, it.distinction, it.separation) for one, it in found.items()
         }
+
+
+def _minimal_uniques(rows, names, known):
+    """Enumerate all sets of columns: how many rows are unique in each, and in no part of it."""
+    counts = {}
+    for size in range(1, known + 1):
+        for chosen in combinations(range(len(names)), size):
+            counts[tuple(names[place] for place in chosen)] = sum(
+                _alone(rows, row, chosen) and not any(_alone(rows, row, set(chosen) - {left}) for left in chosen)
+                for row in rows
+            )
+    return counts
+
+
+def _alone(rows, row, places):
+    return sum(all(other[place] == row[place] for place in places) for other in rows) == 1
+
+
+SPECIAL = st.lists(st.tuples(*[st.sampled_from([None, 1, 2, 3])] * 4), min_size=1, max_size=14)
+
+
+@given(rows=SPECIAL, known=st.integers(1, 4))
+@settings(max_examples=examples(EXAMPLES), deadline=None)
+def test_special_uniques_are_those_of_the_enumeration(rows, known):
+    """Minimal sample uniques by set and by size, and the score of Elliot et al., as all sets tried one by one say."""
+    names = ("a", "b", "c", "d")
+    counts = _minimal_uniques(rows, names, known)
+    most = min(known, 3)
+    scores = dict.fromkeys(range(1, 5), 1)
+    for size in range(1, most + 1):
+        for below in range(size, most + 1):
+            scores[size] *= 4 - below
+    total = sum(count * scores[len(chosen)] for chosen, count in counts.items())
+    for engine in ENGINES:
+        with place(engine, t=Rows(dict.fromkeys(names, "int"), rows)) as here:
+            check = ReidentificationBySubset(
+                quasi_identifiers=names, known=known, max_unique_fraction=1, special_uniques=True
+            )
+            special = ask(check, here).observed["special_uniques"]
+        found = {tuple(item["columns"]): item["count"] for item in special["sets"]}
+        assert found == {chosen: count for chosen, count in counts.items() if count}
+        by_size = {item["columns"]: item["count"] for item in special["by_size"]}
+        assert by_size == {
+            size: sum(count for chosen, count in counts.items() if len(chosen) == size) for size in range(1, known + 1)
+        }
+        for name in names:
+            of_column = sum(count * scores[len(chosen)] for chosen, count in counts.items() if name in chosen)
+            assert special["contribution"][name] == (pytest.approx(of_column / total) if total else None)
+
+
+def test_scores_of_the_paper():
+    """With eight columns and sets of up to three, sets of one, two and three columns score 210, 30 and 5."""
+    special = SpecialUniques({}, 8, 3)
+    assert [special.score(size) for size in (1, 2, 3)] == [210, 30, 5]
+
+
+def test_people_are_special_uniques(dialect):
+    """A person alone in a set is one, however many rows; two people alike in it are none."""
+    rows = [("ann", 1, "x"), ("ann", 1, "x"), ("bob", 2, "x"), ("cy", 2, "y"), (None, 3, "z"), (None, 4, "z")]
+    with place(dialect, t=Rows({"p": "text", "a": "int", "b": "text"}, rows)) as here:
+        check = ReidentificationBySubset(
+            quasi_identifiers=("a", "b"), max_unique_fraction=1, special_uniques=True, person="p"
+        )
+        outcome = ask(check, here)
+    special = {tuple(item["columns"]): item["count"] for item in outcome.observed["special_uniques"]["sets"]}
+    assert outcome.observed["rows"] == 4
+    assert special == {("a",): 2, ("b",): 2, ("a", "b"): 1}  # ann and the unnamed, cy and the unnamed, bob
+
+
+def test_counts_of_few_people_are_not_shown():
+    """What is of fewer than k is left out, and what would tell it by a sum; zero and larger counts are shown."""
+    special = SpecialUniques({("a",): 2, ("b",): 9, ("a", "b"): 0, ("a", "c"): 1, ("b", "c"): 4}, 3, 2, k=5)
+    assert [special.shown(count) for count in special.counts.values()] == [None, 9, 0, None, None]
+    assert [special.of_size(1), special.of_size(2)] == [None, 5]
+    assert SpecialUniques({("a",): 1}, 2, 1, k=5).contribution("a") is None
+    people = PeopleTable(5, {"age": ColumnClass.QUASI_IDENTIFIER})
+    with place("duckdb", t=STATES) as here:
+        check = _check(max_unique_fraction=1, special_uniques=True)
+        observed = Question(check, here, people=people).ask().observed["special_uniques"]
+    assert observed["hidden_below"] == 5
+    assert all(item["count"] is None for item in observed["sets"])

@@ -49,6 +49,12 @@ Distance = Annotated[
 SamplingFraction = Annotated[
     float | None, typer.Option(help="Sampling fraction of the population: estimates population uniqueness.")
 ]
+Weight = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Sampling weights: adds individual risks, instead of the fraction.")
+]
+GroupKey = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Households: adds the risk where one member names the others.")
+]
 PopulationUnique = Annotated[float | None, typer.Option(help="Maximum share of population uniques.")]
 Population = Annotated[
     str | None,
@@ -71,7 +77,7 @@ _NO_SENSITIVE: Final = Problem(
 )
 _NO_FRACTION: Final = Problem(
     "risk.no_sampling_fraction",
-    "--max-population-unique needs --sampling-fraction",
+    "--max-population-unique needs either --sampling-fraction or --weight",
     hint="--sampling-fraction 0.01, if the table is a hundredth of the population",
 )
 _NOTHING_SHARED: Final = Problem("risk.nothing_shared", "no shared column is named", hint="--on a,b=c")
@@ -96,6 +102,8 @@ def table(
     t: Distance = None,
     sampling_fraction: SamplingFraction = None,
     max_population_unique: PopulationUnique = None,
+    weight: Weight = None,
+    group_key: GroupKey = None,
     population: Population = None,
     population_columns: PopulationColumns = None,
     max_presence: Presence = None,
@@ -115,9 +123,9 @@ def table(
     invocation: Invocation = ctx.obj
     if population is None and (population_columns is not None or max_presence is not None):
         raise Stop(ExitCode.USAGE, _NO_POPULATION)
-    if sampling_fraction is None and max_population_unique is not None:
+    if (sampling_fraction is None) is (weight is None) and (max_population_unique is not None or weight is not None):
         raise Stop(ExitCode.USAGE, _NO_FRACTION)
-    if sampling_fraction is not None:
+    if sampling_fraction is not None or max_population_unique is not None:
         require_extra("scipy")
     with table_beside(name, population, invocation) as table_ref, limits_in_words():
         hidden = columns_meant(table_ref, names_in(sensitive), ColumnClass.SENSITIVE)
@@ -131,6 +139,8 @@ def table(
             t=t,
             sampling_fraction=sampling_fraction,
             max_population_unique_fraction=max_population_unique,
+            weight=weight,
+            group_key=group_key,
             population=population,
             population_columns=pairs_in(population_columns),
             max_presence=max_presence,
@@ -373,6 +383,7 @@ def _conclude_assessment(invocation: Invocation, risk_assessment: "RiskAssessmen
         "sensitive": list(risk_assessment.question.sensitive),
         "verdict": risk_assessment.status.value,
         "results": [_as_json(result) for result in risk_assessment.results],
+        "special_uniques": risk_assessment.special_as_json(),
     }
     invocation.emit(result, lambda console: draw_assessment(console, risk_assessment))
     raise Stop(code)

@@ -14,6 +14,7 @@ from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.releases.export import Exported
 from monitor.releases.overview import ExplainedRelease, ReleaseState, ReleaseWord
 from monitor.releases.record import export_as_json
+from monitor.releases.verdict import RISK_FIGURES
 from monitor.releases.verify_file import FileVerification
 from monitor.reporting.terminal_views.risk import draw_assessment
 from monitor.terminal.redaction import visible
@@ -105,7 +106,9 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
         console.print(Text(f"epsilon {body['epsilon']}, by the recorded mechanism"))
     else:
         figures = [
-            f"{name} {_number(reached[name])}" for name in ("k", "highest_risk", "l", "t") if _number(reached.get(name))
+            f"{name} {_number(reached[name])}"
+            for name in ("k", "highest_risk", "l", "t", *RISK_FIGURES)
+            if _number(reached.get(name))
         ]
         grouped = visible(", ".join(body["quasi_identifiers"]))
         console.print(Text(f"verified: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)

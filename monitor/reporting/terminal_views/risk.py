@@ -40,8 +40,38 @@ def draw_assessment(console: Console, risk_assessment: RiskAssessment) -> None:
             draw(console, result)
         elif result is not worst:
             console.print(f"\n{result.check.type.replace('_', '-')}: {visible(str(result.outcome.message))}")
+    special: Any = risk_assessment.special_as_json()
+    if special is not None:
+        console.print()
+        _draw_special(console, special)
     console.print()
     console.print(Text(_NOT_MEASURED, "dim"))
+
+
+def _draw_special(console: Console, special: Mapping[str, Any], *, most: int = 10) -> None:
+    """Print how many records are unique in few columns and in no part of them, and by which columns."""
+    if "problem" in special:
+        console.print(f"special uniques: {visible(special['problem'])}")
+        return
+    few = f"fewer than {special['hidden_below']}"
+    title = f"special uniques: unique in up to {special['known']} columns, and in none of a part of these (SUDA)"
+    console.print(Text(title, "bold"))
+    shown = [(entry["columns"], few if entry["count"] is None else _count(entry["count"])) for entry in special["sets"]]
+    sizes = [(item["columns"], few if item["count"] is None else _count(item["count"])) for item in special["by_size"]]
+    draw_table(console, (">columns", ">records"), [(str(size), count) for size, count in sizes])
+    if not shown:
+        return
+    console.print()
+    draw_table(
+        console, ("~unique in", ">records"), [(visible(", ".join(names)), count) for names, count in shown[:most]]
+    )
+    if len(shown) > most:
+        console.print(f"and {len(shown) - most} more sets; --format json has them")
+    console.print()
+    shares = sorted(special["contribution"].items(), key=lambda item: -(item[1] or 0))
+    draw_table(
+        console, ("~column", ">in this share of the score"), [(visible(name), _ratio(share)) for name, share in shares]
+    )
 
 
 def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:

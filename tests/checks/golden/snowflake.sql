@@ -923,16 +923,16 @@ SELECT
   0 AS "figure",
   "t4"."rows" AS "i0",
   "t4"."classes" AS "i1",
-  "t4"."uniques" AS "i2",
-  "t4"."alike" AS "i3"
+  "t4"."alike" AS "i2",
+  "t4"."uniques" AS "i3"
 FROM (
   SELECT
     SUM("t3"."size") AS "rows",
     COUNT(*) AS "classes",
-    SUM(CAST("t3"."size" = 1 AS INT)) AS "uniques",
     SUM("t3"."size" * (
       "t3"."size" - 1
-    )) AS "alike"
+    )) AS "alike",
+    SUM(CAST("t3"."size" = 1 AS INT)) AS "uniques"
   FROM (
     SELECT
       "t2"."q0",

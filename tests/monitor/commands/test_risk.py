@@ -313,7 +313,7 @@ def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[
         (("linkage", "people.csv", "people.csv", "--on", ","), 2, "no shared column is named"),
         (("people.csv", "-q", "sex", "--t", "0.2"), 2, "need a sensitive column"),
         (("people.csv", "-q", "sex", "--l", "3"), 2, "need a sensitive column"),
-        (("people.csv", "-q", "sex", "--max-population-unique", "0.1"), 2, "needs --sampling-fraction"),
+        (("people.csv", "-q", "sex", "--max-population-unique", "0.1"), 2, "needs either --sampling-fraction or"),
         (("empty.csv", "-q", "sex"), 3, "no rows to evaluate"),
     ],
 )

@@ -118,6 +118,9 @@ ELSEWHERE: Final = tuple(
             f"{_RELEASES}test_people.py::test_missing_values_and_spellings_do_not_leave_as_values",
             _STATE,
         ),
+        ("Release.weight", f"{_RELEASES}test_weights.py::test_weights_that_do_not_leave", _STATE),
+        ("Release.group_key", f"{_RELEASES}test_weights.py::test_households_hold_a_release", _STATE),
+        ("Limits.max_group_risk", f"{_RELEASES}test_weights.py::test_households_hold_a_release", _STATE),
         (
             "Release.re_release",
             f"{_RELEASES}test_person_registry.py::test_other_groups_of_the_same_people_are_refused",

@@ -103,6 +103,7 @@ def entries() -> Iterator[Effect]:
         ("max_risk", ABSENT, 0.1),
         ("max_average_risk", ABSENT, 0.1),
         ("max_population_unique_fraction", ABSENT, 0.1),
+        ("max_individual_risk", ABSENT, 0.1),
         ("sampling_fraction", 1, 0.5),
     ):
         base = populated if key == "sampling_fraction" else released
