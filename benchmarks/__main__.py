@@ -31,6 +31,7 @@ NAMES = (
     "papers",
     "learned_limits",
     "root_causes",
+    "audit",
     "simulation",
     "plan",
     "private_answers",

@@ -8,6 +8,7 @@ changed columns, shifted row counts and deployments that caused nothing.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -25,7 +26,17 @@ from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.config.project import Project
 from monitor.summaries.causes import IncidentCauses, NamedCause, causes_of
-from store import History, LoggedEvent, LoggedEventKind, Result, Run, Store, WriteTransaction, open_store
+from store import (
+    History,
+    LoggedEvent,
+    LoggedEventKind,
+    ReadTransaction,
+    Result,
+    Run,
+    Store,
+    WriteTransaction,
+    open_store,
+)
 
 DAYS: Final = 21
 END: Final = datetime(2026, 11, 20, tzinfo=UTC)
@@ -222,19 +233,29 @@ class Case:
         mesh.add_noise()
         return cls(mesh, *mesh.plant(kind))
 
-    def causes(self) -> IncidentCauses | None:
-        """Store the history and return what may have caused the incident; None if no check noticed it."""
+    @contextmanager
+    def stored(self) -> Iterator[tuple[Project, ReadTransaction]]:
+        """Store the history and yield what reads it."""
         with TemporaryDirectory() as folder:
             file = Path(folder, "tablewatch.yaml")
             file.write_text(self.mesh.config(folder), encoding="utf-8")
             project = Project(load(file), SimulatedClock(END))
             with open_store(f"sqlite:///{folder}/store.db") as store:
                 self._store(store)
-                check_id = f"{self.focus.table}.{self.focus.check}"
                 with store.reading() as tx:
-                    incident = tx.incidents.latest([check_id]).get(check_id)
-                    lasts = incident is not None and incident.last.resolved_at is None
-                    return causes_of(project, tx, incident, most=_ALL) if incident is not None and lasts else None
+                    yield project, tx
+
+    def causes(self) -> IncidentCauses | None:
+        """Store the history and return what may have caused the incident; None if no check noticed it."""
+        with self.stored() as (project, tx):
+            return self.causes_in(project, tx)
+
+    def causes_in(self, project: Project, tx: ReadTransaction) -> IncidentCauses | None:
+        """Return what may have caused the incident of a stored history; None if no check noticed it."""
+        check_id = f"{self.focus.table}.{self.focus.check}"
+        incident = tx.incidents.latest([check_id]).get(check_id)
+        lasts = incident is not None and incident.last.resolved_at is None
+        return causes_of(project, tx, incident, most=_ALL) if incident is not None and lasts else None
 
     def _store(self, store: Store) -> None:
         with store.writing() as tx:

@@ -57,6 +57,7 @@ NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
     "Explanation": [
         "incidents",
         "learned-limits",
+        "audit",
         "privacy",
         "disclosure-risk",
         "disclosure-over-time",

@@ -74,13 +74,15 @@ class AnsweredAlarms:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Return the 95 % interval of the precision (Wilson 1927, without correction of continuity)."""
-        n, share = self.answered, self.precision
-        if share is None:
-            return None
-        spread = _Z * sqrt(float(share * (1 - share)) / n + _Z**2 / (4 * n**2))
-        low, high = ((float(share) + _Z**2 / (2 * n) + side) / (1 + _Z**2 / n) for side in (-spread, spread))
-        return (0.0 if share == 0 else max(low, 0.0)), (1.0 if share == 1 else min(high, 1.0))
+        """Return the 95 % interval of the precision (Wilson)."""
+        return None if self.precision is None else wilson(float(self.precision), self.answered)
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """Return the 95 % interval of a share of n observations (Wilson 1927, without correction of continuity)."""
+    spread = _Z * sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    low, high = ((share + _Z**2 / (2 * n) + side) / (1 + _Z**2 / n) for side in (-spread, spread))
+    return (0.0 if share == 0 else max(low, 0.0)), (1.0 if share == 1 else min(high, 1.0))
 
 
 def answer_of(incident: Incident) -> Resolution | None:

@@ -98,6 +98,17 @@ class TablewatchProject:
         redact = self._project.loaded.redactor
         return [redact.value(item.model_dump(mode="json")) for item in summaries_of(self._project, incidents)]
 
+    def audit(self) -> dict[str, Any]:
+        """Return how often printed probabilities, bounds and rates came true, as `tablewatch.audit/1`.
+
+        Raises:
+            NotAvailable: the store cannot be opened.
+        """
+        from monitor.summaries.audit import audit_promises
+
+        with self._explained(), self._project.open_store(existing=True) as store, store.reading() as tx:
+            return audit_promises(self._project, tx, self._project.clock.now()).plain()
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Raise the errors of the public API in place of the product's own."""

@@ -39,26 +39,29 @@ _HEAD: Final = {
 _TYPES: Final = {"BIGINT": "int64", "DOUBLE": "float64", "VARCHAR": "string", "TIMESTAMP": "timestamp"}
 
 
-class _HistoryClock:
+class HistoryClock:
     """A clock that is set to the time of each run."""
 
     def __init__(self, now: datetime) -> None:
         self.time = now
 
     def now(self) -> datetime:
+        """Return the time of the run."""
         return self.time
 
     def monotonic(self) -> float:
+        """Return the same in seconds."""
         return self.time.timestamp()
 
     def uptime(self) -> tuple[float, str | None]:
+        """Return the same, of no boot that is known."""
         return self.time.timestamp(), None
 
 
-class _Watch:
+class WatchedTables:
     """A configuration with its store in a folder, where each run finds the state of the tables."""
 
-    def __init__(self, folder: Path, clock: _HistoryClock) -> None:
+    def __init__(self, folder: Path, clock: HistoryClock) -> None:
         self.folder, self.clock = folder, clock
         self.project = Project(load(folder / "tablewatch.yaml"), clock)
         self.names = {table.name: {check.name for check in table.checks} for table in self.project.config.tables}
@@ -80,10 +83,10 @@ class _Watch:
         engine = Engine(self.clock, self.store, self.project.policy_of, plans=plans, is_dry=is_dry)
         return Verdict(frozenset(_alarms(engine.run(targets_of(self.project, self.names)))))
 
-    def copied(self, folder: Path) -> "_Watch":
+    def copied(self, folder: Path) -> "WatchedTables":
         """Return the same configuration in another folder, with a copy of the store."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
-        return _Watch(folder, self.clock)
+        return WatchedTables(folder, self.clock)
 
 
 def _alarms(results: Sequence[CheckResult]) -> Iterator[str]:
@@ -103,7 +106,7 @@ def run_ours(history: RealHistory, text: str, injections: Sequence[Injection], f
     home.mkdir(parents=True)
     (home / "tablewatch.yaml").write_text(text, encoding="utf-8")
     clean: dict[int, Verdict] = {}
-    with _Watch(home, _HistoryClock(history.now(0))) as watch:
+    with WatchedTables(home, HistoryClock(history.now(0))) as watch:
         for run in range(0 if learns else history.warm, history.runs):
             write_state(history, run, None, home)
             if run in loads and learns:
@@ -115,7 +118,7 @@ def run_ours(history: RealHistory, text: str, injections: Sequence[Injection], f
                 found[injection.seed] = _find_plain(watch, history, injection, clean)
         states += watch.judged
     for run in sorted(loads) if learns else ():
-        with _Watch(snapshots / str(run), _HistoryClock(history.now(run))) as watch:
+        with WatchedTables(snapshots / str(run), HistoryClock(history.now(run))) as watch:
             write_state(history, run - 1, None, watch.folder)
             watch.judge(history.now(run - 1), is_dry=True)
             for injection in injections:
@@ -133,7 +136,9 @@ def _written(text: str) -> Sequence[str]:
     return [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
 
 
-def _find_plain(watch: _Watch, history: RealHistory, injection: Injection, clean: Mapping[int, Verdict]) -> int | None:
+def _find_plain(
+    watch: WatchedTables, history: RealHistory, injection: Injection, clean: Mapping[int, Verdict]
+) -> int | None:
     """Return at which run a fault is found by checks that compare with no earlier run."""
     for number in range(RUNS):
         run = injection.load + number
@@ -144,7 +149,7 @@ def _find_plain(watch: _Watch, history: RealHistory, injection: Injection, clean
 
 
 def _find_learning(
-    watch: _Watch, history: RealHistory, injection: Injection, clean: Mapping[int, Verdict]
+    watch: WatchedTables, history: RealHistory, injection: Injection, clean: Mapping[int, Verdict]
 ) -> int | None:
     """Return at which run a fault is found, where a run that found nothing counts as history for the next."""
     write_state(history, injection.load, injection, watch.folder)
@@ -230,7 +235,8 @@ def _checks(knowledge: Knowledge) -> Iterator[Mapping[str, Any]]:
     window = f"{int(history.period / HOUR)}h"
     learned = {"limits": {"learned": {"false_alarms": f"1 per {_promised_days(history)}d"}}}
     yield {"type": "primary_key", "columns": [*shape.key]}
-    yield {"type": "not_null", "columns": [name for name in knowledge.not_null if name not in shape.key]}
+    if strict := [name for name in knowledge.not_null if name not in shape.key]:
+        yield {"type": "not_null", "columns": strict}
     for most in sorted(set(knowledge.missing.values())):
         columns = [name for name, share in knowledge.missing.items() if share == most]
         yield {"id": f"missing-{columns[0]}", "type": "not_null", "columns": columns, "max_ratio": most, **learned}

@@ -47,10 +47,11 @@ from monitor.reporting.model import (
     PeriodReport,
     TrendBar,
 )
-from monitor.reporting.period import Period
+from monitor.reporting.period import Period, Quarter
 from monitor.reporting.releases import releases_in
 from monitor.reporting.scope import ReportScope
 from monitor.reporting.timeline import timeline
+from monitor.summaries.audit import audit_promises
 from monitor.summaries.coverage import Observed, lasting_gaps, silent_tables
 from monitor.summaries.grouping import by_domain
 from monitor.summaries.incident import title_of
@@ -131,6 +132,7 @@ def build_report(evidence: Evidence, period: Period) -> PeriodReport:
         patterns=patterns,
         scan_costs=ScanCosts.of(evidence.scan_costs, most=_COSTS_SHOWN),
         scope=evidence.scope,
+        audit=evidence.audit,
     )
 
 
@@ -295,6 +297,9 @@ def gather(
         products=product_states(project, tx, products, window_of(period), as_of=now, survey=survey),
         scan_costs=tx.costs.by_table(period.first, period.last),
         unchecked=silent_tables(project, watches, now),
+        audit=audit_promises(project, tx, now, window_of(period))
+        if isinstance(period, Quarter) and not scope
+        else None,
     )
     return evidence if scope is None else evidence.within(scope)
 

@@ -29,6 +29,7 @@ from incidents.spans import Ints
 from monitor.config import Config, Table
 from monitor.releases.overview import ReleaseState
 from monitor.reporting.scope import ReportScope
+from monitor.summaries.audit import PromiseAudit
 from monitor.summaries.coverage import MonitoringStart, Observed, TableCoverage, kept_since, table_of
 from monitor.summaries.patterns import PatternSurvey
 from monitor.summaries.products import ProductState
@@ -53,6 +54,7 @@ class Evidence:
     products: the data products now, and in the period.
     scan_costs: cost of the runs of the period, by source and table.
     unchecked: tables without a check that ran, the worst first.
+    audit: how often statements came true in a quarter, of all tables.
     scope: everything is about these tables; None is all tables.
     owners: by table, the name to show. watching: since when tables are monitored. observed: when anything was observed.
     """
@@ -74,6 +76,7 @@ class Evidence:
     products: Sequence[ProductState] = ()
     scan_costs: Mapping[tuple[str, str], Spending] = field(default_factory=dict)
     unchecked: Sequence[TableCoverage] = ()
+    audit: PromiseAudit | None = None
     scope: ReportScope | None = None
     owners: Mapping[str, str | None] = field(init=False)
     watching: MonitoringStart = field(init=False)

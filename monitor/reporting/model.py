@@ -18,6 +18,7 @@ from monitor.reporting.figures import ComparedFigure
 from monitor.reporting.period import Period
 from monitor.reporting.scope import ReportScope
 from monitor.reporting.timeline import Timeline
+from monitor.summaries.audit import PromiseAudit
 from monitor.summaries.coverage import TableCoverage
 from monitor.summaries.patterns import IncidentPatterns
 from monitor.summaries.products import ProductState
@@ -254,8 +255,8 @@ class Releases:
 class PeriodReport:
     """The whole report, or that of a scope: of its tables, and the releases, promises and products of these alone.
 
-    A new section is a field here, a name in `monitor.reporting.render.SECTIONS`, a template for each format and a key
-    of the JSON form.
+    `audit`: of a quarter of all tables, else None. A new section is a field here, a name in
+    `monitor.reporting.render.SECTIONS`, a template for each format and a key of the JSON form.
     """
 
     project: str
@@ -285,6 +286,7 @@ class PeriodReport:
     by_domain: tuple[DomainSection, ...] = ()
     products: tuple[ProductState, ...] = ()
     scope: ReportScope | None = None
+    audit: PromiseAudit | None = None
 
     @property
     def complete(self) -> bool:

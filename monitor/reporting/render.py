@@ -50,6 +50,7 @@ SECTIONS: Final = (
     "releases",
     "incidents",
     "scan_costs",
+    "audit",
     "method",
 )
 """The sections in order; each has a template of its name for every format."""

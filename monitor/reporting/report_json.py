@@ -93,6 +93,7 @@ def as_json(report: PeriodReport, localizer: Localizer) -> dict[str, Any]:
         "by_domain": [_domain(section, currency) for section in report.by_domain],
         "products": [ProductLine.of(state).plain() for state in report.products],
         "scan_costs": ScanCostList.of(report.scan_costs).plain(),
+        "audit": None if report.audit is None else report.audit.plain(),
         **PatternLists.listed(report.patterns, currency).plain(),
     }
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self
 from pydantic import Field
 
 from checks import Message
-from incidents import AGENT, Commented, Incident, Resolution, Resolved, State
+from incidents import AGENT, Commented, Incident, Resolution, Resolved, State, Window
 from incidents.causes import (
     USUAL,
     Beginning,
@@ -24,6 +24,7 @@ from incidents.causes import (
     rank_causes,
     upstream_clue,
 )
+from incidents.promise_score import StatementCount, StatementEvidence
 from monitor.config import Config, Table
 from monitor.config.project import Project
 from monitor.summaries.incident import RESOLUTIONS, english_title, title_of
@@ -41,6 +42,7 @@ _LATER: Final = timedelta(days=3)
 """A problem upstream may be detected so long after the incident."""
 _YEARS: Final = timedelta(days=3 * 365)
 MOST_SHOWN: Final = 10
+_MOST_SCORED: Final = 200
 _DAY: Final = timedelta(days=1)
 _CHANGES: Final = {
     "schema": (CauseKind.SCHEMA, column_changes),
@@ -63,6 +65,14 @@ class NamedCause:
     check_id: str | None = None
     comments: tuple[str, ...] = ()
 
+    @property
+    def root(self) -> int | None:
+        """Return the incident that it names as the root: one upstream, or the root of an earlier incident alike."""
+        incident = self.candidate.clue.evidence.get("incident")
+        if not isinstance(incident, Incident):
+            return None
+        return incident.id if self.candidate.clue.kind is CauseKind.UPSTREAM else incident.root
+
 
 @dataclass(frozen=True, slots=True)
 class IncidentCauses:
@@ -82,6 +92,21 @@ def causes_of(project: Project, tx: ReadTransaction, incident: Incident, *, most
     return IncidentCauses(
         reader.beginning, [_named(tx, item) for item in ranked], len(reader.distances), reader.left_out
     )
+
+
+def score_causes(project: Project, tx: ReadTransaction, incidents: Sequence[Incident], _: Window) -> StatementEvidence:
+    """Score that the cause which is ranked first is the incident that people named as the root, by that incident.
+
+    Of the newest incidents with a root, by the facts that are in the store now.
+    """
+    rooted = [incident for incident in incidents if incident.root is not None]
+    counts: dict[int | None, StatementCount] = {}
+    for incident in rooted[:_MOST_SCORED]:
+        first = next(iter(causes_of(project, tx, incident, most=1).causes), None)
+        before = counts.get(incident.root, StatementCount(0, 0))
+        is_true = first is not None and first.root == incident.root
+        counts[incident.root] = StatementCount(before.made + 1, before.true + is_true)
+    return StatementEvidence(list(counts.values()), left_out=len(rooted[_MOST_SCORED:]))
 
 
 class _FactReader:

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 from checks import Check, Message
-from incidents import AnsweredAlarms, Incident, Resolution, Watch, answer_of
+from incidents import AnsweredAlarms, Incident, Resolution, Watch, Window, answer_of, from_us, to_us
+from incidents.promise_score import StatementCount, StatementEvidence
 from monitor.config import Table
+from monitor.config.project import Project
 from monitor.summaries.patterns import AlarmCounts
 from monitor.summaries.shapes import Shape
-from store import Result
+from store import ReadTransaction, Result
 
 _DAY = timedelta(days=1)
 _NONE: Final = Message("none")
@@ -51,15 +53,21 @@ class LearnedPower(Shape):
 
 def powers_of(result: Result | None) -> tuple[LearnedPower, ...]:
     """Return the power of each learned limit of a check, as of its newest result; none before it learned one."""
-    learned = None if result is None else result.observed.get("learned")
-    if not isinstance(learned, Mapping):
-        return ()
-    limits: Iterable[tuple[str | None, Any]] = [(None, learned)] if "usual" in learned else learned.items()
+    limits = {} if result is None else _limits_in(result.observed)
     return tuple(
         LearnedPower(column=column, **{name: limit[name] for name in ("usual", "loss", "excess")})
-        for column, limit in limits
-        if isinstance(limit, Mapping) and "excess" in limit
+        for column, limit in limits.items()
+        if "excess" in limit
     )
+
+
+def _limits_in(observed: Mapping[str, Any]) -> Mapping[str | None, Mapping[str, Any]]:
+    """Return the learned limits that a run observed, by column; None: of the check's one number."""
+    learned = observed.get("learned")
+    if not isinstance(learned, Mapping):
+        return {}
+    limits: Iterable[tuple[str | None, Any]] = [(None, learned)] if "usual" in learned else learned.items()
+    return {column: limit for column, limit in limits if isinstance(limit, Mapping)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +193,93 @@ def promise_of(
         watched=now - since,
         answers=answers,
     )
+
+
+def score_alarms(
+    project: Project, tx: ReadTransaction, incidents: Sequence[Incident], window: Window
+) -> StatementEvidence:
+    """Score the chance of a false alarm that learned limits print at each run, by table.
+
+    Runs within an alarm can raise no other. An alarm without an answer is not decided.
+    """
+    counts, chances = [], list[float]()
+    for table in project.config.tables:
+        of_table, answers = list[float](), list[Resolution | None]()
+        for check in table.checks:
+            if check.learned_numbers:
+                for series in _series_of(tx, table.check_id(check), segmented=check.segments is not None):
+                    own = [incident for incident in incidents if incident.series == series]
+                    looks = _looks(tx.results.observations(series, from_us(window.end_us)), own, window)
+                    of_table += looks.values()
+                    answers += [answer_of(item) for item in own if to_us(item.episodes[0].detected_at) in looks]
+        alarms = AnsweredAlarms.of(answers)
+        counts.append(StatementCount(len(of_table), alarms.false, alarms.unanswered))
+        chances += of_table
+    return StatementEvidence(counts, sum(chances) / len(chances) if chances else None)
+
+
+def _series_of(tx: ReadTransaction, check_id: str, *, segmented: bool) -> Sequence[str]:
+    return [result.check_id for result in tx.results.segments_of(check_id)] if segmented else [check_id]
+
+
+def _looks(
+    observations: Mapping[int, Mapping[str, Any]], own: Sequence[Incident], window: Window
+) -> Mapping[int, float]:
+    """Return the chance of a false alarm at each run that could raise one, by its time (microseconds)."""
+    lasting = [
+        (to_us(episode.detected_at), window.end_us if episode.resolved_at is None else to_us(episode.resolved_at))
+        for incident in own
+        for episode in incident.episodes
+    ]
+    looks = {}
+    for at, observed in observations.items():
+        chances = [limit["chance"] for limit in _limits_in(observed).values() if limit.get("chance")]
+        if chances and at >= window.start_us and not any(start < at <= end for start, end in lasting):
+            looks[at] = min(1.0, sum(chances))
+    return looks
+
+
+_OF_A_SAMPLE: Final = frozenset({"id", "sample", "max_ratio", "severity", "why", "runbook", "warn", "open_on"})
+"""Parameters in which a sampled check and the same check of all rows may differ."""
+
+
+def score_samples(project: Project, tx: ReadTransaction, _: Sequence[Incident], window: Window) -> StatementEvidence:
+    """Score that all intervals of a sampled check have the share of all rows, by check.
+
+    The share is that of another check which differs by `sample` alone, in the same run: nothing else counts the rows.
+    """
+    counts, confidences = [], list[float]()
+    for table in project.config.tables:
+        for check in table.checks:
+            whole = next((item for item in table.checks if check.sampling and _is_whole_of(item, check)), None)
+            if whole is not None:
+                ids = (table.check_id(check), table.check_id(whole))
+                sampled, full = (tx.results.observations(name, from_us(window.end_us)) for name in ids)
+                pairs = [
+                    (observed, full[at]) for at, observed in sampled.items() if at in full and at >= window.start_us
+                ]
+                judged = [
+                    _holds(sample, counted) for sample, counted in pairs if "estimates" in sample.get("sample", {})
+                ]
+                known = [holds for holds in judged if holds is not None]
+                counts.append(StatementCount(len(known), sum(known)))
+                confidences += [check.sampling.confidence for _ in known if check.sampling]
+    return StatementEvidence(counts, sum(confidences) / len(confidences) if confidences else None)
+
+
+def _is_whole_of(whole: Check, check: Check) -> bool:
+    """Check whether a check is another one without its sample."""
+    plain, sampled = (
+        {name: value for name, value in vars(item).items() if name not in _OF_A_SAMPLE} for item in (whole, check)
+    )
+    return whole.type == check.type and whole.sampling is None and plain == sampled
+
+
+def _holds(sampled: Mapping[str, Any], full: Mapping[str, Any]) -> bool | None:
+    """Check whether the share of all rows lies in each interval; None where it was not counted."""
+    rows, nulls, violations = full.get("rows"), full.get("nulls", {}), full.get("violations")
+    estimates = sampled["sample"]["estimates"].items()
+    shares = [(part, nulls.get(name, violations)) for name, part in estimates]
+    if not rows or any(bad is None for _, bad in shares):
+        return None
+    return all(part["low"] <= bad / rows <= part["high"] for part, bad in shares)

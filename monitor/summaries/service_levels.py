@@ -15,6 +15,7 @@ from incidents import (
     ErrorBudget,
     FastBurn,
     Gap,
+    Incident,
     IncidentHistory,
     Level,
     LevelResult,
@@ -27,12 +28,13 @@ from incidents import (
     from_us,
     to_us,
 )
+from incidents.promise_score import StatementCount, StatementEvidence
 from monitor.config.prices import planned_work
 from monitor.config.project import Project
 from monitor.summaries.catalogue import RECENT
 from monitor.summaries.coverage import MonitoringStart, lasting_gaps, observed_tables
 from monitor.summaries.shapes import Moment, Shape, as_hours
-from store import Changed, ReadTransaction, Transition
+from store import Changed, MessageSubject, ReadTransaction, Transition
 
 if TYPE_CHECKING:
     from monitor.config import Contract
@@ -41,6 +43,11 @@ if TYPE_CHECKING:
 _US: Final = timedelta(microseconds=1)
 ReadSpans: TypeAlias = Callable[[Collection[str], int, int], Spans]
 """Reads the episodes of all incidents of some tables that touch `[since, until]` (microseconds), and perhaps others."""
+BUDGET_BURNING: Final = "budget-burning"
+"""The operation of `monitor.alerts` whose messages say that an error budget is spent too fast."""
+_MOST_NOTICES: Final = 10_000
+_MOMENTS: Final = 48
+"""The parts of a period at whose ends its budget is looked at."""
 _BEGINNINGS: Final = (Changed.OPENED, Changed.REOPENED)
 
 
@@ -179,6 +186,34 @@ def fast_burns(
             burn = fast_burn(survey, allowed_us=budget.allowed // _US, per_us=budget.per // _US, tables=tables)
             burns |= {} if burn is None else {promise.name: burn}
     return burns
+
+
+def score_burns(project: Project, tx: ReadTransaction, _: Sequence[Incident], window: Window) -> StatementEvidence:
+    """Score that an error budget was overspent within its period after a notice that it is spent too fast.
+
+    A notice is not decided while its period lasts. Messages to several channels are one notice.
+    """
+    from monitor.config.promised import promised_contracts
+
+    since, now = from_us(window.start_us), from_us(window.end_us)
+    begun: dict[str, set[datetime]] = {}
+    for message in tx.deliveries.since(since, _MOST_NOTICES, subject=MessageSubject.OPERATIONS):
+        if message.payload.get("operation") == BUDGET_BURNING and message.created_at < now:
+            begun.setdefault(message.payload["name"], set()).add(message.created_at)
+    counts = []
+    for promise in promised_contracts(project.config):
+        budget, notices = promise.contract.downtime, begun.get(promise.name)
+        if budget is not None and notices:
+            survey = survey_of(project, tx, [promise], Window.of(since - 2 * budget.per, now), as_of=now)
+            allowed = budget.allowed // _US
+            true = decided = 0
+            for notice in notices:
+                moments = [to_us(notice + budget.per * part / _MOMENTS) for part in range(_MOMENTS + 1)]
+                spent = [Window(at - budget.per // _US, at) for at in moments if at <= window.end_us]
+                is_over = any(time.seen > allowed for time in survey.down_times(spent, promise.contract.tables))
+                true, decided = true + is_over, decided + (is_over or moments[-1] <= window.end_us)
+            counts.append(StatementCount(len(notices), true, len(notices) - decided))
+    return StatementEvidence(counts)
 
 
 def recent_contracts(project: Project, tx: ReadTransaction, table: str) -> Sequence[JudgedContract]:

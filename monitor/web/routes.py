@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from monitor.answers.ask import Answer, AnswerPlan
 from monitor.config.web_model import cookie_name
 from monitor.integrations.results import ExternalRun
+from monitor.summaries.audit import PromiseAudit
 from monitor.summaries.coverage import CheckCoverage
 from monitor.verbs.configuration import CHANGE, TableSettings
 from monitor.verbs.release import ReleaseName
@@ -64,6 +65,7 @@ from monitor.web.status_pages import (
 )
 from monitor.web.verb_routes import API, INCIDENT, form_routes, table_page, verb_routes
 from monitor.web.views.alert_log import AlertLogPage, AlertLogQuery, list_alerts
+from monitor.web.views.audit import show_audit
 from monitor.web.views.budgets import BudgetListPage, list_budgets
 from monitor.web.views.checks import CheckCostPage, CheckCostQuery, CheckPage, CheckQuery, list_check_costs, show_check
 from monitor.web.views.configuration import ConfigPage, show_configuration
@@ -92,7 +94,7 @@ from monitor.web.views.shapes import NameListQuery
 from monitor.web.views.table import TablePage, TableQuery, show_table
 from monitor.web.views.tables import TableListPage, TableListQuery, list_tables
 
-_HEAVY_VIEWS: Final = (show_downtime, show_comparison)
+_HEAVY_VIEWS: Final = (show_downtime, show_comparison, show_audit)
 """Views that compute for long over a large store: they have few places, so that other pages have theirs."""
 
 
@@ -194,6 +196,7 @@ def _pages() -> Iterator[WebRoute]:
     yield from _page("/products", "products", list_products, ProductListPage, "List data products", NameListQuery)
     yield from _page("/products/{name}", "product", show_product, ProductPage, "Show a data product", ProductQuery)
     yield from _page("/coverage", "coverage", show_coverage, CheckCoverage, "Show tables and columns without checks")
+    yield from _page("/audit", "audit", show_audit, PromiseAudit, "Show how often printed statements came true")
     yield from _page("/checks", "checks", list_check_costs, CheckCostPage, "What checks cost and find", CheckCostQuery)
     yield from _page("/checks/{id:path}", "check", show_check, CheckPage, "Show the history of a check", CheckQuery)
     yield from _page("/downtime", "downtime", show_downtime, DowntimePage, "Downtime of some days", DowntimeQuery)

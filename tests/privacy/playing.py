@@ -120,7 +120,7 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [(f"causes-{number}", ["incident", "causes", str(number)]) for number in range(1, 12)]
     shown += [("brief", ["incident", "brief", "1"]), ("post-mortem", ["incident", "brief", "2", "--post-mortem"])]
     shown += [(f"table-{name}", ["table", "show", name]) for name in ("sqlite.people", "slow.people")]
-    shown += [("coverage", ["coverage"]), ("table-refresh", ["table", "refresh"])]
+    shown += [("coverage", ["coverage"]), ("audit", ["audit"]), ("table-refresh", ["table", "refresh"])]
     shown += [("downtime", ["downtime", "--by", "table"]), ("log", ["alert", "log"]), ("doctor", ["doctor"])]
     shown += [("simulation", ["simulate", "--schedule", "every 20m", "--open-after", "2", "--format", "json"])]
     shown += [("on-call", ["alert", "on-call"])]

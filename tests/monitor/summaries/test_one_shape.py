@@ -35,6 +35,7 @@ ASKED = {
     "tablewatch.table/1": (["table", "show", "orders"], "/api/v1/tables/orders"),
     "tablewatch.silences/1": (["silence", "list"], "/api/v1/silences"),
     "tablewatch.alert-log/1": (["alert", "log", "--since", "30d"], "/api/v1/alerts"),
+    "tablewatch.audit/1": (["audit"], "/api/v1/audit"),
 }
 """A command and an address that answer the same, by schema id."""
 ELSEWHERE = {

@@ -36,6 +36,7 @@ PAGES: Final = (
     "/products",
     "/products/selling",
     "/coverage",
+    "/audit",
     "/checks",
     "/checks/orders.not-null",
     "/downtime?noticed_within=15&repair=20",
