@@ -32,6 +32,7 @@ SAID = {
     "an estimated {share:ratio} of the population": KIND.DISCLOSURE_RISK,
     "population uniqueness cannot be estimated": KIND.DISCLOSURE_RISK,
     "with a probability of at most one half": KIND.DISCLOSURE_RISK,
+    "membership attack": KIND.DISCLOSURE_RISK,
     "95% error bound": KIND.ANSWER,
     "xpected error": KIND.SYNTHETIC_TABLE,
     "estimated back": KIND.SYNTHETIC_TABLE,
