@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from incidents.events import Flapped as Flapped
     from incidents.events import Merged as Merged
     from incidents.events import Opened as Opened
+    from incidents.events import Renamed as Renamed
     from incidents.events import Reopened as Reopened
     from incidents.events import Resolved as Resolved
     from incidents.events import RootNamed as RootNamed
@@ -156,8 +157,8 @@ _HOMES: Final = {
     "error_budgets": "BURN_RULES BurnRate BurnRule ErrorBudget Exhaustion FastBurn error_budget fast_burn",
     "estimate": "Estimate ExpectedIncidents",
     "events": (
-        "Acknowledged Assigned Change Commented Corrected Escalated Event Flapped Merged Opened Reopened Resolved "
-        "RootNamed Snoozed TicketSaid apply decode encode replay"
+        "Acknowledged Assigned Change Commented Corrected Escalated Event Flapped Merged Opened Renamed Reopened "
+        "Resolved RootNamed Snoozed TicketSaid apply decode encode replay"
     ),
     "lifecycle": "NOT_CONFIGURED WITHOUT_ROWS Identity LifecycleStep Reason advance ended_without_rows set_back "
     "set_incident_back status_text",

@@ -153,6 +153,16 @@ class TicketSaid:
     kind: Literal["ticket-said"] = "ticket-said"
 
 
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """Its table or check has another name."""
+
+    table: str
+    fingerprint: str
+    check_id: str | None
+    kind: Literal["renamed"] = "renamed"
+
+
 Change: TypeAlias = (
     Opened
     | Escalated
@@ -167,6 +177,7 @@ Change: TypeAlias = (
     | RootNamed
     | Flapped
     | TicketSaid
+    | Renamed
 )
 
 
@@ -284,6 +295,8 @@ def _change(  # noqa: C901, PLR0911 - one line for each kind of change is the cl
             return replace(incident, root=root)
         case Flapped(flapping):
             return replace(incident, flapping=flapping)
+        case Renamed(table, fingerprint, check_id):
+            return replace(incident, table=table, fingerprint=fingerprint, check_id=check_id)
         case Commented() | TicketSaid() | Opened():
             return incident
 

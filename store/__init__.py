@@ -95,6 +95,8 @@ if TYPE_CHECKING:
     from store._values import IncidentFilter as IncidentFilter
     from store._values import LoggedEvent as LoggedEvent
     from store._values import LoggedEventKind as LoggedEventKind
+    from store._values import NameChange as NameChange
+    from store._values import NamedThing as NamedThing
     from store._values import ReleaseEvent as ReleaseEvent
     from store._values import ReleaseEventKind as ReleaseEventKind
     from store._values import Result as Result
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
     from store._values import Sample as Sample
     from store._values import Spending as Spending
     from store._values import StoredComparison as StoredComparison
+    from store._values import current_name as current_name
     from store._work import DaemonConfig as DaemonConfig
     from store._work import DaemonRecord as DaemonRecord
     from store._work import Lease as Lease
@@ -148,8 +151,8 @@ _HOMES: Final = {
     "_transaction": "ReadTransaction WriteTransaction",
     "_trusted_time": "CONFIRM Postponed",
     "_values": (
-        "BACKFILL CheckRunTime Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind ReleaseEvent "
-        "ReleaseEventKind Result Run RunCost Sample Spending StoredComparison"
+        "BACKFILL CheckRunTime Counts IncidentChange IncidentFilter LoggedEvent LoggedEventKind NameChange NamedThing "
+        "ReleaseEvent ReleaseEventKind Result Run RunCost Sample Spending StoredComparison current_name"
     ),
     "_work": "DaemonConfig DaemonRecord Lease Quarantine Scheduled Skip SkipReason Slot SlotDecision SlotState",
 }

@@ -310,6 +310,7 @@ _HOMES_OF_ROWS: Final = (
     "_class_rows",
     "_ledger_repository",
     "_logged_events",
+    "_names",
     "_notice_rows",
     "_releases",
     "_rows",

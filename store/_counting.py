@@ -21,6 +21,7 @@ from checks.classes.pairs import CLASS_VALUE, SignaturePairs
 from store._class_repository import WHOLE_TABLE, Draft, Shard, Staged, part_rows
 from store._store import Store
 from store._transaction import WriteTransaction
+from store._values import current_name
 
 BITS: Final = 9
 """The counts of a whole table lie in 512 rows, by the first bits of their signatures."""
@@ -64,9 +65,12 @@ class StoredCounts:
         return {subject: staging.result() for subject, staging in stagings.items()}
 
     def releases(self, subject: str) -> Sequence[KnownRelease]:
-        """Return the earlier releases that are remembered under a subject, the oldest first."""
+        """Return the earlier releases that are remembered under a subject and its former names, the oldest first."""
         with self._store.reading() as tx:
-            return tx.releases.of_subject(subject)
+            changes = tx.ledger.name_changes()
+            subjects = [name for name in tx.releases.subjects() if subject in {name, current_name(name, changes)}]
+            releases = [release for name in subjects for release in tx.releases.of_subject(name)]
+        return sorted(releases, key=lambda release: release.released_at)
 
     def write_release(self, subject: str, release: KnownRelease) -> int:
         """Write a release under a subject, and return its number; readers do not see it before `ReleaseWriter.end`.

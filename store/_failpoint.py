@@ -39,6 +39,8 @@ class FailPoint(StrEnum):
     """The present store is kept under another name, the copy is not in its place yet."""
     IN_RESTORE_LOG_MOVED = "in-restore-log-moved"
     """Of a store that cannot be read the log is moved aside, and the file is not replaced yet."""
+    AFTER_RENAME = "after-rename"
+    """The store knows a table by its new name, the configuration by its old one."""
     BEFORE_MOVE = "before-move"
     """A store is marked, and the tables that it moves to are not committed."""
     IN_MOVE = "in-move"

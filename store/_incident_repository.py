@@ -1,10 +1,10 @@
 """Read incidents and write what happens to them, inside a transaction."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import func, literal_column, select, text
+from sqlalchemy import bindparam, func, literal_column, select, text
 
 from checks.classes.arrays import np
 from incidents import Change, Event, Incident, Opened, ReportedIncident, Spans, State, replay, to_us
@@ -245,6 +245,27 @@ class IncidentWriter(IncidentReader):
         if announce:
             self._announce(folded)
         return changed
+
+    def append_each(self, changes: Mapping[int, Change], *, recorded_at: datetime, actor: str) -> None:
+        """Write one change of each of many incidents, which changes no episode and is not announced.
+
+        Raises:
+            StoreConflict: two would be open for the same check.
+        """
+        stored = self.get_many(changes)
+        counts = select(_EVENT.c.incident_id, func.max(_EVENT.c.number)).group_by(_EVENT.c.incident_id)
+        batch = any_of(self._connection, stored, "incident_number")
+        rows = self._connection.execute(counts.where(_EVENT.c.incident_id.in_(batch)))
+        last = {row[0]: row[1] for row in rows}
+        folded = [
+            fold(incident, number, History([changes[number]], recorded_at, actor), first_number=last[number] + 1)
+            for number, incident in stored.items()
+        ]
+        self._refuse_open_twice([item.incident for item in folded])
+        cells = [{**_incidents.row_of(item.incident), "changed_id": item.incident.id} for item in folded]
+        if cells:
+            self._connection.execute(_INCIDENT.update().where(_INCIDENT.c.id == bindparam("changed_id")), cells)
+        self._insert(_EVENT, [row for item in folded for row in item.rows])
 
     def _announce(self, folded: Folded) -> None:
         OutboxWriter(self._connection).add_transitions(

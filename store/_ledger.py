@@ -67,7 +67,14 @@ class StoredLedger:
         known_by = sorted(marks)
 
         def make(tx: WriteTransaction) -> BudgetBalance:
-            if tx.ledger.budget(budget.data_set, budget.unit) is not None:
+            if (former := tx.ledger.budget(budget.data_set, budget.unit)) is not None:
+                name = tx.ledger.present_name(former)
+                if name != budget.data_set:
+                    raise StoreConflict(
+                        f"the budget that was created for {budget.data_set} is now that of {name}, which was renamed; "
+                        "give this table another name"
+                    )
+            if tx.ledger.find_budget(budget.data_set, budget.unit) is not None:
                 raise StoreConflict(
                     f"a budget of {budget.data_set} for each {budget.unit} already exists; spent budget is never "
                     "returned; its total can be changed, with a reason"
@@ -79,9 +86,7 @@ class StoredLedger:
                         f"name; use {other}: spent budget applies to all names of a table"
                     )
             stored = tx.ledger.add_budget(budget, body=described(budget), actor=actor, now=now)
-            if known_by:
-                body = to_text({"data_set": budget.data_set, "marks": known_by})
-                tx.ledger.append(LedgerFact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
+            tx.ledger.identify(stored, known_by, actor=actor, now=now)
             return BudgetBalance(budget, 0, 0)
 
         return self.write(make)
@@ -119,8 +124,8 @@ class StoredLedger:
     def balances(self, data_set: str | None = None) -> Sequence[BudgetBalance]:
         """Return all budgets, or those of a data set, in the order in which they were created."""
         with self._store.reading() as tx:
-            stored_budgets = (budget for budget in tx.ledger.budgets() if data_set in {None, budget.budget.data_set})
-            return [tx.ledger.balance(stored_budget) for stored_budget in stored_budgets]
+            balances = [tx.ledger.balance(stored) for stored in tx.ledger.budgets()]
+            return [balance for balance in balances if data_set in {None, balance.budget.data_set}]
 
     def claim(self, request_id: str, *, lock_timeout: timedelta = timedelta(0)) -> RequestClaim | None:
         """Claim a request, so that no other process charges it: from before `reserve` until its answer is stored.
@@ -312,7 +317,7 @@ class StoredLedger:
 
 
 def _budget(ledger: LedgerReader, data_set: str, unit: str) -> StoredBudget:
-    stored_budget = ledger.budget(data_set, unit)
+    stored_budget = ledger.find_budget(data_set, unit)
     if stored_budget is None:
         raise NotRecorded(f"{data_set} has no privacy budget for each {unit}; create one")
     return stored_budget

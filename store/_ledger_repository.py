@@ -4,8 +4,8 @@ The entries of the ledger are the facts. Amounts are integers of nano-epsilon or
 of an answer only what was released. Only `store._ledger` writes: it minds the anchor as well.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
@@ -28,9 +28,10 @@ from remedies.differential_privacy.accounting import Accounting
 from remedies.differential_privacy.ledger import BudgetBalance, LedgerBudget
 from remedies.differential_privacy.sensitivity import Adjacency
 from store._columns import STRICT, WHOLE, Mapped, Row, blob, line, one_of, only_where, time, whole, word
-from store._json import from_text
+from store._json import from_text, to_text
 from store._ledger_chain import START, ChainedEntry, EntryKind, LedgerFact, LedgerHead, follow
 from store._repository import Repository
+from store._values import NameChange, NamedThing, current_name
 
 
 class BudgetRow(Row, table=True):
@@ -93,6 +94,8 @@ _ENTRY: Final = LedgerEntryRow.__table__
 _FACTS: Final = Mapped(LedgerEntryRow, LedgerFact)
 _BUDGETS: Final = Mapped(BudgetRow, LedgerBudget)
 _STORED: Final = select(*_BUDGETS.columns, _BUDGET.c.id, _BUDGET.c.spent)
+_RENAMED: Final = '{"event":null,"renamed":'
+"""How the body of an entry about a rename begins."""
 _ENTRIES: Final = select(*_FACTS.columns, _ENTRY.c.number, _ENTRY.c.previous, _ENTRY.c.hash)
 
 
@@ -156,16 +159,44 @@ class LedgerReader(Repository):
         return [_stored(row) for row in self._connection.execute(_STORED.order_by(_BUDGET.c.id))]
 
     def budget(self, data_set: str, unit: str) -> StoredBudget | None:
-        """Return one budget."""
+        """Return one budget, by the name with which it was created."""
         conditions = (_BUDGET.c.data_set == data_set, _BUDGET.c.unit == unit)
         row = self._connection.execute(_STORED.where(*conditions)).first()
         return None if row is None else _stored(row)
 
+    def name_changes(self, since: int = 0) -> Sequence[NameChange]:
+        """Return the renames that the chain holds after an entry, the oldest first."""
+        these = (_ENTRY.c.budget.is_(None), _ENTRY.c.kind == EntryKind.RELEASE, _ENTRY.c.number > since)
+        some = _ENTRIES.where(*these, _ENTRY.c.body.startswith(_RENAMED, autoescape=True)).order_by(_ENTRY.c.number)
+        facts = [_entry(row).fact for row in self._connection.execute(some)]
+        changes = ((from_text(fact.body)["renamed"], fact) for fact in facts)
+        return [
+            NameChange(NamedThing(word), old, new, fact.actor, fact.recorded_at) for (word, old, new), fact in changes
+        ]
+
+    def present_name(self, stored: StoredBudget) -> str:
+        """Return what the data set of a budget is called now."""
+        return current_name(stored.budget.data_set, self.name_changes(stored.id))
+
+    def find_budget(self, data_set: str, unit: str) -> StoredBudget | None:
+        """Return one budget, by what its data set is called now."""
+        return next(
+            (
+                stored
+                for stored in self.budgets()
+                if (self.present_name(stored), stored.budget.unit) == (data_set, unit)
+            ),
+            None,
+        )
+
     def balance(self, stored: StoredBudget) -> BudgetBalance:
-        """Return where a budget stands; what was carried over counts as one answer, which it bounds."""
+        """Return where a budget stands, by its present name.
+
+        What was carried over counts as one answer, which it bounds.
+        """
         charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])
         largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
-        return BudgetBalance(stored.budget, stored.spent, largest or 0)
+        return BudgetBalance(replace(stored.budget, data_set=self.present_name(stored)), stored.spent, largest or 0)
 
     def created_at(self, budget: int) -> datetime:
         """Return when a budget was created."""
@@ -252,6 +283,17 @@ class LedgerWriter(LedgerReader):
         self._connection.execute(insert(_BUDGET).values(row))
         self.append(LedgerFact(EntryKind.CREATED, body, actor, now, budget=number, nano=budget.total))
         return StoredBudget(number, budget, 0)
+
+    def record_rename(self, change: NameChange) -> None:
+        """Write a rename as an entry, so that it cannot be taken out of the chain unnoticed."""
+        body = to_text({"event": None, "renamed": [change.kind, change.old, change.new]})
+        self.append(LedgerFact(EntryKind.RELEASE, body, change.actor, change.recorded_at))
+
+    def identify(self, stored: StoredBudget, marks: Iterable[str], *, actor: str, now: datetime) -> None:
+        """Write by what the table of a budget is known, too: no other data set gets a budget of that table."""
+        if known_by := sorted(marks):
+            body = to_text({"data_set": stored.budget.data_set, "marks": known_by})
+            self.append(LedgerFact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
 
     def set_total(self, budget: int, total: int) -> bool:
         """Change the total of a budget, unless more is spent already; return whether it was changed."""

@@ -4,6 +4,7 @@ Facts in the order of recording. Nothing is changed: what was logged by mistake 
 stay until retention takes them.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,8 +12,9 @@ from sqlalchemy import CheckConstraint, Index, Select, UniqueConstraint, insert,
 
 from store._columns import STRICT, Mapped, Row, key, line, one_of, time, whole, word
 from store._errors import NotRecorded
+from store._names import NameReader
 from store._repository import Repository
-from store._values import LoggedEvent, LoggedEventKind
+from store._values import LoggedEvent, LoggedEventKind, current_name
 
 
 class LoggedEventRow(Row, table=True):
@@ -54,7 +56,7 @@ class LoggedEventReader(Repository):
             statement = statement.where(_EVENT.c.happened_at >= since)
         if until is not None:
             statement = statement.where(_EVENT.c.happened_at < until)
-        return _LOGGED.values(self._connection.execute(statement))
+        return self._named(_LOGGED.values(self._connection.execute(statement)))
 
     def get(self, number: int) -> LoggedEvent:
         """Return an event that was not removed.
@@ -65,7 +67,22 @@ class LoggedEventReader(Repository):
         event = _LOGGED.first(self._connection.execute(_standing().where(_EVENT.c.id == number)))
         if event is None:
             raise NotRecorded(f"event {number} is not in the store; 'tablewatch event list' shows those that are")
-        return event
+        return self._named([event])[0]
+
+    def _named(self, events: list[LoggedEvent]) -> list[LoggedEvent]:
+        """Return events with the present names of their tables."""
+        changes = NameReader(self._connection).changes(min((event.recorded_at for event in events), default=None))
+        if not changes:
+            return events
+        return [
+            event
+            if event.table is None
+            else replace(
+                event,
+                table=current_name(event.table, (item for item in changes if item.recorded_at >= event.recorded_at)),
+            )
+            for event in events
+        ]
 
 
 class LoggedEventWriter(LoggedEventReader):

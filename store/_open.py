@@ -38,7 +38,7 @@ OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
 COPYING, MOVED, MOVING = "copying", "moved", "moving"
 """What stands in the place of the revision while a store is moved to another database, and afterwards."""
-NEW: Final = "0028"
+NEW: Final = "0031"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
@@ -72,6 +72,7 @@ OUR_TABLES: Final = frozenset(
         "logged_event",
         "daemon_config",
         *("web_user", "web_session", "login_link", "api_token", "answered_request", "status_address"),
+        "name_change",
     }
 )
 _ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from store._incident_repository import IncidentReader, IncidentWriter
     from store._ledger_repository import LedgerReader, LedgerWriter
     from store._logged_events import LoggedEventReader, LoggedEventWriter
+    from store._names import NameReader, NameWriter
     from store._outbox import OutboxReader, OutboxWriter, WarningReader, WarningWriter
     from store._rebuild import EventComparison
     from store._releases import ReleaseEventReader, ReleaseEventWriter, ReleaseReader, ReleaseWriter
@@ -125,6 +126,9 @@ class ReadTransaction(Repository):
     status_addresses: StatusAddressReader = _repository("_status_addresses.StatusAddressReader")
     """Addresses of status pages for consumers."""
 
+    names: NameReader = _repository("_names.NameReader")
+    """Renames of tables, checks, domains and owners."""
+
     def project(self) -> str | None:
         """Return the name of the project whose store this is, None before it was said."""
         name: str | None = self._connection.scalar(select(_PROJECT.c.name))
@@ -169,6 +173,7 @@ class WriteTransaction(ReadTransaction):
     accounts: AccountWriter = _repository("_accounts.AccountWriter")
     answered_requests: AnsweredRequestWriter = _repository("_answered_requests.AnsweredRequestWriter")
     status_addresses: StatusAddressWriter = _repository("_status_addresses.StatusAddressWriter")
+    names: NameWriter = _repository("_names.NameWriter")
 
     def name_project(self, name: str) -> None:
         """Report whose store this is, in place of what was said before."""

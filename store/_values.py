@@ -1,6 +1,6 @@
 """What goes into the store and comes out of it, where it is no value of `incidents`. Imports no database."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -11,6 +11,42 @@ from incidents import State
 
 BACKFILL: Final = "backfill-"
 """What the id of a run begins with that was made for a past time."""
+
+
+class NamedThing(StrEnum):
+    """What can be renamed."""
+
+    TABLE = "table"
+    CHECK = "check"
+    DOMAIN = "domain"
+    OWNER = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class NameChange:
+    """A rename of a table, a check (its whole id), a domain or an owner."""
+
+    kind: NamedThing
+    old: str
+    new: str
+    actor: str
+    recorded_at: datetime
+
+    def renamed(self, name: str) -> str:
+        """Return what a name becomes: that of a table, or the id of a check or of a segment of one."""
+        rest = name.removeprefix(self.old)
+        if rest == name or not self.old:
+            return name
+        of_table = self.kind is NamedThing.TABLE and rest[:1] == "." and "." not in rest[1:]
+        of_check = self.kind is NamedThing.CHECK and rest[:1] == "["
+        return f"{self.new}{rest}" if not rest or of_table or of_check else name
+
+
+def current_name(name: str, changes: Iterable[NameChange]) -> str:
+    """Return what became of a name by renames, the oldest first."""
+    for change in changes:
+        name = change.renamed(name)
+    return name
 
 
 @dataclass(frozen=True, slots=True)

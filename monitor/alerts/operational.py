@@ -68,11 +68,17 @@ _ADVICE: Final[Mapping[Operation, Message]] = {
         "What was valid before stays in use. Run 'tablewatch config check' for the errors and their locations."
     ),
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not monitored until then; this does not open an incident."),
-    Operation.TABLE_LOST: Message("Checks that worked before do not any more, and open no incident until then."),
+    Operation.TABLE_LOST: Message(
+        "Checks that worked before do not any more, and open no incident until then. If the table was renamed, "
+        "'tablewatch table rename' keeps its history."
+    ),
     Operation.PATTERN_JOINED: Message(
         "A pattern of the configuration matches them; 'tablewatch table list' shows them."
     ),
-    Operation.PATTERN_GONE: Message("They are listed until the pattern excludes them, and so are their incidents."),
+    Operation.PATTERN_GONE: Message(
+        "They are listed until the pattern excludes them, and so are their incidents. Of a table that was renamed, "
+        "'tablewatch table rename' keeps the history."
+    ),
     Operation.ROTA_UNKNOWN: Message("Run 'tablewatch alert on-call' for who is on call by the calendar."),
     Operation.ROTA_INCOMPLETE: Message("Who is on call is known from its other events, and may be another person."),
     Operation.STATISTIC_HELD: Message("This notification is sent once; 'tablewatch status' shows the current state."),

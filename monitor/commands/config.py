@@ -1,12 +1,14 @@
 """`tablewatch config`: check and show the configuration."""
 
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from monitor.commands._options import ConfigFormat, Force, known_tables
+from monitor.commands._options import By, ConfigFormat, Force, known_tables
+from monitor.commands._rename import Merge, Write
 from monitor.commands._verb_command import add_verbs
 from monitor.terminal.console import activity
 from monitor.terminal.output import Invocation, count, remember_format
@@ -330,6 +332,33 @@ def adopt_store(ctx: typer.Context) -> None:
         name = store.name
     result = {"schema": "tablewatch.adopted/1", "ok": True, "project": project.config.project, "store": name}
     invocation.emit(result, lambda console: console.print(f"{name} is now the store of {project.config.project}"))
+
+
+class RenamedWord(StrEnum):
+    """What can be renamed, besides tables."""
+
+    CHECK = "check"
+    DOMAIN = "domain"
+    OWNER = "owner"
+
+
+@app.command()
+def rename(
+    ctx: typer.Context,
+    kind: Annotated[RenamedWord, typer.Argument(help="What it is; 'table rename' is for tables.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The name, of a check its whole id.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The new name, of a check its whole id.")],
+    write: Write = False,
+    merge: Merge = False,
+    by: By = None,
+) -> None:
+    """Rename a check, domain or owner in the configuration and the store; incidents and results stay its own.
+
+    Example: tablewatch config rename check sales.orders.not-null sales.orders.email-present --write
+    """
+    from monitor.commands._rename import rename as run
+
+    run(ctx.obj, kind.value, old, new, write=write, merge=merge, by=by)
 
 
 def _format(note: Problem) -> str:

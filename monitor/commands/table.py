@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._options import reading
+from monitor.commands._options import By, reading
+from monitor.commands._rename import Merge, Write
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
 
@@ -96,6 +97,27 @@ def refresh(ctx: typer.Context) -> None:
     invocation.emit(result, draw)
     unreachable = any(problem.code == "source.unreachable" for problem in refreshed.problems)
     raise Stop(ExitCode.NOT_EVALUATED if unreachable else ExitCode.OK)
+
+
+@app.command()
+def rename(
+    ctx: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Name of the table in the configuration.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    write: Write = False,
+    merge: Merge = False,
+    keep_relation: Annotated[
+        bool, typer.Option("--keep-relation", help="In its source the table keeps its name.")
+    ] = False,
+    by: By = None,
+) -> None:
+    """Rename a table in the configuration and the store; incidents, results, budgets and releases stay its own.
+
+    Example: tablewatch table rename sales.orders sales.purchases --write
+    """
+    from monitor.commands._rename import rename as run
+
+    run(ctx.obj, "table", old, new, write=write, merge=merge, by=by, keeps_relation=keep_relation)
 
 
 @app.command()

@@ -89,6 +89,8 @@ class ConfigFiles:
         """What the patterns of `tables` stand for, where there are any."""
         self.checks_tables = True
         """Whether what is loaded has the tables, so that patterns of them are checked, too."""
+        self.drafts: Mapping[str, str] = {}
+        """What is taken for files, in place of what is on the disk, by name."""
         self.known_text: str | None = None
         """What is taken for the file with the known tables, in place of what is on the disk."""
         self.team_of: dict[str, TeamFolder] = {}
@@ -136,7 +138,7 @@ class ConfigFiles:
         if self.known_text is not None or file.is_file():
             try:
                 if self.known_text is None:
-                    self.texts[str(file)] = _text_of(file)
+                    self.texts[str(file)] = self._text(file)
                 expansion.known = read_known(self.texts[str(file)] if self.known_text is None else self.known_text)
             except Unreadable as error:
                 self.problems.append(replace(error.problem, file=str(file)))
@@ -157,7 +159,7 @@ class ConfigFiles:
             return tree
         name = str(file)
         try:
-            text = _text_of(file) if self.changes_text is None else self.changes_text
+            text = self._text(file) if self.changes_text is None else self.changes_text
             self.texts[name] = text
             part, problems = read_yaml(text, name)
         except Unreadable as error:
@@ -233,7 +235,7 @@ class ConfigFiles:
             self.problems.append(team.unreadable(Place(name, 1, 1), name))
             return None
         try:
-            text = _text_of(real) if text is None else text
+            text = self._text(path, real) if text is None else text
             self.texts[name] = text
             tree, problems = read_yaml(text, name)
         except Unreadable as error:
@@ -246,6 +248,9 @@ class ConfigFiles:
             return None
         substitution.fill(tree, path.parent)
         return tree
+
+    def _text(self, path: Path, real: Path | None = None) -> str:
+        return self.drafts[str(path)] if str(path) in self.drafts else _text_of(real or path)
 
     def read_sections(self, path: Path, keys: Collection[str], substitution: Substitution) -> Node | None:
         """Return the merged tree of some top-level keys, each read by itself, whatever is wrong elsewhere."""

@@ -220,6 +220,17 @@ def load(
         return _load(path, environment, team_texts or {}, files, lazily=lazily)
 
 
+def load_drafts(path: Path, drafts: Mapping[str, str]) -> Loaded:
+    """Load a configuration with texts in the place of some of its files, by their names.
+
+    Raises:
+        ConfigError: as `load`.
+    """
+    files = ConfigFiles()
+    files.drafts = drafts
+    return load(path, files=files)
+
+
 def load_sources(path: Path) -> Loaded:
     """Load the sources and the store of a configuration, without tables and all that may name one.
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ from monitor.config import Loaded, load_for
 from monitor.config.project import Project
 from monitor.doctor.budgets import examine_ledger, examine_statistics
 from monitor.doctor.finding import Finding, FindingStatus
+from monitor.suggest.rename import hint_of, like_table
 from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation, count
 from monitor.terminal.problem import ExitCode, Problem, Stop
@@ -258,26 +260,40 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
 def examine_sources(loaded: Loaded) -> Iterator[Finding]:
     """Examine that every source can be reached and holds the tables that the configuration names."""
     project = Project(loaded)
+    rows = _rows_seen(project)
     for name in (name for name, source in loaded.config.sources.items() if source.external is None):
         subject = f"source {name}"
         tables = [table for table in loaded.config.tables if table.source == name]
         try:
             with open_source(project.source_spec(name)) as source:
                 there = {*source.tables(), *(table.table or table.name for table in tables)}
+                free = sorted({*source.tables()} - {table.table or table.name for table in tables})
                 missing = []
                 for table in tables:
                     try:
                         source.table(table.table or table.name)
                     except TableNotFound as error:
-                        missing.append(str(error))
+                        new = like_table(source, table, free, rows.get(table.name))
+                        missing.append((str(error), None if new is None else hint_of(table.name, new)))
         except SourceError as error:
             yield Finding(subject, FindingStatus.ERROR, str(error))
             continue
-        yield from (Finding(subject, FindingStatus.ERROR, message) for message in missing)
+        yield from (Finding(subject, FindingStatus.ERROR, *text) for text in missing)
         if not missing:
             yield Finding(
                 subject, FindingStatus.OK, f"holds {count(len(there), 'table')}, {len(tables)} of them monitored"
             )
+
+
+def _rows_seen(project: Project) -> Mapping[str, int]:
+    """Return how many rows each table had when a check counted them last; empty without a store."""
+    try:
+        with project.open_store(existing=True) as store, store.reading() as tx:
+            results = tx.results.latest().values()
+    except (Stop, StoreError):
+        return {}
+    pairs = [(result, result.observed.get("rows")) for result in sorted(results, key=attrgetter("measured_at"))]
+    return {result.table: rows for result, rows in pairs if isinstance(rows, int)}
 
 
 def _python(required: str) -> Finding:

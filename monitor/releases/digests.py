@@ -27,7 +27,7 @@ from monitor.releases.treatment.table_reader import reading
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import engine_function, is_same_table
 from sources.expressions import dt, ibis, ir
-from store import ReleaseEvent, ReleaseEventKind
+from store import NameChange, ReleaseEvent, ReleaseEventKind, current_name
 
 if TYPE_CHECKING:
     from store import ReadTransaction
@@ -38,10 +38,14 @@ MARKS = "table_identity"
 
 @dataclass(frozen=True, slots=True)
 class SameTable:
-    """All that a table is called in the configuration, its own name first, and the marks by which it is known."""
+    """All that a table is called in the configuration, its own name first, and the marks by which it is known.
+
+    `changes`: the renames of tables, the oldest first.
+    """
 
     names: Sequence[str]
     marks: frozenset[str]
+    changes: Sequence[NameChange] = ()
 
     @classmethod
     def of(cls, case: ReleaseColumns, tx: ReadTransaction, *, content: str | None = None) -> SameTable:
@@ -58,13 +62,14 @@ class SameTable:
         }
         names = names_of(project, table, among=exported)
         marks = project.table_identity(table) | ({content} if content is not None else set())
-        return cls(names, frozenset(marks))
+        return cls(names, frozenset(marks), tx.ledger.name_changes())
 
     def is_of(self, event: ReleaseEvent) -> bool:
         """Return whether an export is of this table."""
         marks = event.body.get(MARKS)
         by_mark = isinstance(marks, list) and is_same_table(self.marks, map(str, marks))
-        return by_mark or event.body.get("table") in self.names
+        table = str(event.body.get("table"))
+        return by_mark or not {table, current_name(table, self.changes)}.isdisjoint(self.names)
 
     def sisters(self, case: ReleaseColumns) -> Sequence[Release]:
         """Return the other configured releases of this table, exported or not."""

@@ -52,6 +52,7 @@ from store import (
     Store,
     StoreError,
     WriteTransaction,
+    current_name,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 
 _History: TypeAlias = "Mapping[str, Sequence[PastMeasurement] | None]"
 _SKEW = timedelta(minutes=1)  # by so much the clocks of two machines may differ without one having been set back
+_RENAMED = timedelta(days=7)
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("earlier measurements cannot be read: the store is failing"))
 
 
@@ -389,9 +391,10 @@ def retire(project: Project, store: Store) -> int:
     configured = checks.keys()
     with store.reading() as tx:
         lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
+        awaited = _awaited(project, tx)
         keeping = {*configured, *(table.name for table in project.config.tables if table.incremental is not None)}
-        forgotten = tx.classes.subjects() - keeping
-        gone = [series for series, *_ in tx.results.last_statuses() if not is_of(series, configured)]
+        forgotten = tx.classes.subjects() - keeping - awaited
+        gone = [series for series, *_ in tx.results.last_statuses() if not is_of(series, configured | awaited)]
     if (forgotten or gone) and not project.loaded.apart:
         with store.writing() as tx:
             tx.classes.keep_only(keeping)
@@ -400,6 +403,7 @@ def retire(project: Project, store: Store) -> int:
         incident
         for incident in lasting
         if incident.check_id is not None
+        and incident.check_id not in awaited
         and not project.loaded.is_left_out(incident.table)
         and (
             incident.check_id not in configured
@@ -410,7 +414,7 @@ def retire(project: Project, store: Store) -> int:
     if follows_warnings(project.config.alerts):
         from monitor.scan.warnings import retire_warnings
 
-        retire_warnings(project, store, configured, now)
+        retire_warnings(project, store, configured | awaited, now)
     if not incidents:
         return 0
     with store.writing() as tx:
@@ -421,6 +425,17 @@ def retire(project: Project, store: Store) -> int:
                 tx.incidents.append(incident, [ended], recorded_at=now, actor=AGENT)
                 closed += 1
     return closed
+
+
+def _awaited(project: Project, tx: ReadTransaction) -> set[str]:
+    """Return the tables and checks that the store knows by a new name, and the configuration still by the old one.
+
+    A rename changes the store first; a week later its file counts as what is meant.
+    """
+    changes = tx.names.changes(project.clock.now() - _RENAMED)
+    tables = project.config.tables if changes else ()
+    names = {name for table in tables for name in (table.name, *map(table.check_id, table.checks))}
+    return {new for name in names if (new := current_name(name, changes)) != name}
 
 
 def prune(project: Project, store: Store, *, at_most: timedelta = timedelta(0)) -> "Pruned | Postponed | None":

@@ -27,6 +27,7 @@ from monitor.config.project import Project
 from monitor.config.yaml_nodes import text
 from monitor.scan.results import Subject, Target
 from monitor.suggest.catalogue import CatalogueTable, has_name, list_tables, read_catalogue
+from monitor.suggest.rename import hint_of
 from monitor.suggest.starter import with_id
 from monitor.suggest.suggest import TableSuggestions, suggest_checks
 from monitor.suggest.targets import suggestion_target
@@ -166,7 +167,21 @@ def _refresh_source(
     for tables, relations in changes:
         if relations:
             tables[source] = sorted(after[relation].name for relation in relations)
-    refreshed.problems += _problems(source, patterns, listed, after)
+    refreshed.problems += [*_problems(source, patterns, listed, after), *_likely_renames(source, refreshed, after)]
+
+
+def _likely_renames(source: str, refreshed: Refreshed, known: Mapping[str, ListedTable]) -> Iterator[Problem]:
+    """Yield each table that is gone where one table with the same columns joined at the same time."""
+    gone, joined = (set(tables.get(source, ())) for tables in (refreshed.gone, refreshed.joined))
+    for table in known.values():
+        if table.name in gone and len(table.columns or ()) > 1:
+            like = [
+                other.name
+                for other in known.values()
+                if other.name in joined and set(other.columns or ()) == set(table.columns or ())
+            ]
+            if len(like) == 1:
+                yield Problem("table.renamed", f"'{table.name}' is gone; {hint_of(table.name, like[0])}")
 
 
 def _own_names(expansion: Expansion) -> set[str]:

@@ -84,7 +84,7 @@ def statistics_of(project: Project, tx: ReadTransaction) -> Sequence[StatisticSt
         declared = budgets[series.table]
         statistic = declared.statistics[series.name]
         cost = statistic.ask.nano(declared.accounting)
-        stored = tx.ledger.budget(series.table, declared.unit_name)
+        stored = tx.ledger.find_budget(series.table, declared.unit_name)
         left = None if stored is None else BudgetBalance(stored.budget, stored.spent, 0).left // cost
         slot = tx.slots.last_ended(name)
         results.append(StatisticState(series, str(statistic.schedule), cost, left, slot, due.get(name)))

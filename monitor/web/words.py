@@ -53,6 +53,7 @@ EVENTS: Final[Mapping[str, Message]] = {
     "post-mortem": Message("post-mortem"),
     "merged": Message("merged"),
     "root-named": Message("cause linked"),
+    "renamed": Message("renamed"),
     "escalated": Message("severity raised"),
     "flapped": Message("failed again after it had passed"),
     "ticket-said": Message("changed by its ticket"),

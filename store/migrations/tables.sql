@@ -659,3 +659,16 @@ CREATE TABLE status_address (
     CONSTRAINT uq_status_address_digest UNIQUE (digest),
     CONSTRAINT ck_status_address_scope CHECK (scope = 'table' OR scope = 'product')
 )${strict}
+
+CREATE TABLE name_change (
+    id ${serial} NOT NULL,
+    kind TEXT NOT NULL,
+    old_name TEXT NOT NULL,
+    new_name TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    recorded_us ${whole} NOT NULL,
+    CONSTRAINT pk_name_change PRIMARY KEY (id),
+    CONSTRAINT ck_name_change_kind CHECK (kind = 'table' OR kind = 'check' OR kind = 'domain' OR kind = 'owner')
+)${strict}
+
+CREATE INDEX ix_name_change_recorded_us ON name_change (recorded_us)

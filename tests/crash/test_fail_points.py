@@ -23,6 +23,7 @@ _REPORT = (FailPoint.BEFORE_REPORT_NAMED, FailPoint.AFTER_REPORT_NAMED)
 _LEDGER = (FailPoint.BEFORE_CHARGE, FailPoint.AFTER_CHARGE, FailPoint.IN_ANCHOR)
 _EXPORT = (FailPoint.BEFORE_EXPORT_PROVED, FailPoint.AFTER_EXPORT_HELD, FailPoint.BEFORE_EXPORT_NAMED)
 _MOVE = (FailPoint.BEFORE_MOVE, FailPoint.IN_MOVE, FailPoint.AFTER_MOVE)  # tests/store/test_copy.py kills there
+_RENAME = (FailPoint.AFTER_RENAME,)  # tests/monitor/commands/test_rename.py kills there
 _FILES = (FailPoint.IN_MIGRATION, FailPoint.IN_BACKUP, FailPoint.IN_RESTORE, FailPoint.IN_RESTORE_LOG_MOVED)
 
 
@@ -30,7 +31,7 @@ def test_every_point_is_in_the_program_and_in_these_tests():
     """A point that is never passed, or that no test kills at, proves nothing."""
     text = "".join(path.read_text() for package in ("store", "monitor") for path in (_ROOT / package).rglob("*.py"))
     assert {FailPoint[name] for name in re.findall(r"reached\(FailPoint\.(\w+)\)", text)} == set(FailPoint)
-    assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_EXPORT, *_MOVE, *_FILES} == set(FailPoint)
+    assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_EXPORT, *_MOVE, *_RENAME, *_FILES} == set(FailPoint)
 
 
 def test_points_are_inert_outside_these_tests():

@@ -121,6 +121,8 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [("brief", ["incident", "brief", "1"]), ("post-mortem", ["incident", "brief", "2", "--post-mortem"])]
     shown += [(f"table-{name}", ["table", "show", name]) for name in ("sqlite.people", "slow.people")]
     shown += [("coverage", ["coverage"]), ("audit", ["audit"]), ("table-refresh", ["table", "refresh"])]
+    shown += [("table-rename", ["table", "rename", "csv.people", "csv.persons"])]
+    shown += [("config-rename", ["config", "rename", "check", "sqlite.people.not-null", "sqlite.people.present"])]
     shown += [("downtime", ["downtime", "--by", "table"]), ("log", ["alert", "log"]), ("doctor", ["doctor"])]
     shown += [("simulation", ["simulate", "--schedule", "every 20m", "--open-after", "2", "--format", "json"])]
     shown += [("on-call", ["alert", "on-call"])]

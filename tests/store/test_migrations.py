@@ -271,6 +271,7 @@ DROP TABLE series;
 DROP TABLE message_text;
 ALTER TABLE before RENAME TO measurement;
 CREATE INDEX ix_measurement_check_id_measured_us ON measurement (check_id, measured_us);
+DROP TABLE name_change;
 UPDATE store_revision SET version_num = '0027'
 """
 _ON_POSTGRESQL = """

@@ -23,6 +23,7 @@ from incidents import (
     Incident,
     Merged,
     Opened,
+    Renamed,
     Reopened,
     Resolved,
     RootNamed,
@@ -245,6 +246,8 @@ def _format(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change 
             return "its root cause was removed" if root is None else f"caused by #{root}"
         case Flapped(flapping):
             return "started flapping" if flapping else "stopped flapping"
+        case Renamed(table, _, check_id):
+            return f"renamed to {check_id or table}"
         case TicketSaid(says):
             return f"ticket: {', '.join(_word(name, value, zone) for name, value in says.items())}"
 

@@ -115,6 +115,8 @@ VALID: dict[str, Sequence[str]] = {
     "silence add": ["--reason", "x", "--table", "orders", "--for", "1h"],
     "silence end": ["1"],
     "config change": ["orders", "owner: desk"],
+    "config rename": ["owner", "desk", "office"],
+    "table rename": ["orders", "sales"],
     "status-page add": ["--table", "orders"],
     "status-page revoke": ["1"],
     "status-page rotate": ["1"],
