@@ -1,6 +1,6 @@
 """Checks of tables: one file is one check."""
 
-from checks._catalog import load_catalog
+from checks._catalog import check_of_plugin, load_catalog
 from checks._contract import (
     Check,
     CheckError,
@@ -77,6 +77,7 @@ __all__ = [
     "UnknownReason",
     "Wants",
     "Zones",
+    "check_of_plugin",
     "did_you_mean",
     "first_change",
     "format_duration",

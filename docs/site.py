@@ -32,6 +32,7 @@ NAVIGATION: Final[Mapping[str, Sequence[str]]] = {
         "ci",
         "python",
         "integrations",
+        "plugins",
         "great-expectations",
         "releases",
         "remedies",

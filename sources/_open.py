@@ -10,6 +10,7 @@ from typing import Final
 
 from sources._contract import Source, Unreachable
 from sources._extras import missing_extra
+from sources._plugins import PluginError, PluginGroup, usable_plugins
 from sources._spec import SourceSpec, scheme_of
 
 _IMPORTING: Final = Lock()
@@ -23,6 +24,8 @@ _MODULES: Final = {
     "mariadb": "mysql",
 }
 """The module of a source by the scheme of its URL."""
+OWN_SCHEMES: Final = frozenset(_MODULES)
+"""Schemes of URLs that no other distribution can take."""
 _DECLARED: Final = ("files", "delta", "iceberg", "spark")
 """Kinds that are declared by a key of their name, which is that of their module."""
 _DIALECTS: Final = {"sqlite": "sqlite", "duckdb_file": "duckdb", "postgresql": "postgres", "mysql": "mysql"}
@@ -101,6 +104,13 @@ def _of_its_kind(spec: SourceSpec) -> Source:
             f"source '{spec.name}' is external: nothing is read from it; give it a url to read its tables"
         )
     declared = next((kind for kind in _DECLARED if getattr(spec, kind) is not None), None)
+    plugin = None if declared else usable_plugins(PluginGroup.SOURCES, OWN_SCHEMES).get(_scheme(spec))
+    if plugin is not None:
+        try:
+            added: Source = plugin.load()(spec)
+        except PluginError as error:
+            raise Unreachable(f"source '{spec.name}' cannot be opened: {error}") from None
+        return added
     module = declared or _MODULES.get(_scheme(spec), "ibis_url")
     source: Source = import_module(f"sources.{module}").SOURCE(spec)
     return source

@@ -335,7 +335,7 @@ def adopt_store(ctx: typer.Context) -> None:
 
 
 class RenamedWord(StrEnum):
-    """What can be renamed, besides tables."""
+    """What can be renamed beside tables."""
 
     CHECK = "check"
     DOMAIN = "domain"

@@ -28,6 +28,7 @@ from monitor.config import Loaded, load_for
 from monitor.config.project import Project
 from monitor.doctor.budgets import examine_ledger, examine_statistics
 from monitor.doctor.finding import Finding, FindingStatus
+from monitor.doctor.plugins import examine_plugins
 from monitor.suggest.rename import hint_of, like_table
 from monitor.terminal.console import progress
 from monitor.terminal.output import Invocation, count
@@ -54,7 +55,7 @@ def examine(invocation: Invocation, now: datetime, *, everything: bool = False) 
 
     `everything`: every incident and every page of the store is checked, however large it is.
     """
-    findings = [*examine_installation()]
+    findings = [*examine_installation(), *examine_plugins()]
     try:
         loaded = load_for(invocation)
     except Stop as stop:

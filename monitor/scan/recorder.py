@@ -391,10 +391,13 @@ def retire(project: Project, store: Store) -> int:
     configured = checks.keys()
     with store.reading() as tx:
         lasting = tx.incidents.matching(IncidentFilter(states=LASTING))
-        awaited = _awaited(project, tx)
         keeping = {*configured, *(table.name for table in project.config.tables if table.incremental is not None)}
-        forgotten = tx.classes.subjects() - keeping - awaited
-        gone = [series for series, *_ in tx.results.last_statuses() if not is_of(series, configured | awaited)]
+        forgotten = tx.classes.subjects() - keeping
+        gone = [series for series, *_ in tx.results.last_statuses() if not is_of(series, configured)]
+        is_any_gone = forgotten or gone or any(incident.check_id not in configured for incident in lasting)
+        awaited = _awaited(project, tx) if is_any_gone else frozenset()
+        forgotten -= awaited
+        gone = [series for series in gone if not is_of(series, awaited)]
     if (forgotten or gone) and not project.loaded.apart:
         with store.writing() as tx:
             tx.classes.keep_only(keeping)
@@ -427,7 +430,7 @@ def retire(project: Project, store: Store) -> int:
     return closed
 
 
-def _awaited(project: Project, tx: ReadTransaction) -> set[str]:
+def _awaited(project: Project, tx: ReadTransaction) -> frozenset[str]:
     """Return the tables and checks that the store knows by a new name, and the configuration still by the old one.
 
     A rename changes the store first; a week later its file counts as what is meant.
@@ -435,7 +438,7 @@ def _awaited(project: Project, tx: ReadTransaction) -> set[str]:
     changes = tx.names.changes(project.clock.now() - _RENAMED)
     tables = project.config.tables if changes else ()
     names = {name for table in tables for name in (table.name, *map(table.check_id, table.checks))}
-    return {new for name in names if (new := current_name(name, changes)) != name}
+    return frozenset(new for name in names if (new := current_name(name, changes)) != name)
 
 
 def prune(project: Project, store: Store, *, at_most: timedelta = timedelta(0)) -> "Pruned | Postponed | None":

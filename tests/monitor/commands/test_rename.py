@@ -228,7 +228,7 @@ def test_a_rename_of_a_table_of_a_pattern_is_proposed_and_joined(terminal: Termi
         terminal("check")
         done = terminal.json("table", "rename", "orders", "sales", "--write", "--merge")
         assert done["files"] == ["tablewatch.d/tables.json"]
-        assert [item["name"] for item in terminal.json("table", "list")["tables"]] == ["refunds", "sales"]
+        assert [item["table"] for item in terminal.json("table", "list")["tables"]] == ["refunds", "sales"]
         terminal("check")
     with (
         Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(NOW)).open_store() as store,

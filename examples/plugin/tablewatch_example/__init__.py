@@ -1,0 +1,1 @@
+"""A check, a channel and a source for Tablewatch."""
