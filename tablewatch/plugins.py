@@ -3,23 +3,24 @@
 Everything else of the distribution may change without notice.
 """
 
-from checks._contract import (
+from checks.parameters.plugin_names import (
     Check,
     CheckParameters,
+    ColumnName,
     Context,
     Kind,
     MainNumber,
     Measurement,
+    Message,
     Misconfigured,
     Outcome,
     PastMeasurement,
     Wants,
+    count_compared,
+    judge_violations,
     unknown,
 )
-from checks._judge import count_compared, judge_violations
-from checks._outcome import Message
-from checks.parameters.columns import ColumnName
-from monitor.channels.kind import (
+from monitor.channels import (
     Attempt,
     ChannelKind,
     DeliveryFailed,
@@ -28,9 +29,17 @@ from monitor.channels.kind import (
     SecretPlace,
     Settings,
 )
-from sources._contract import QueryFailed, Source, Unreachable
-from sources._engine import CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
-from sources._spec import SourceSpec, file_of
+from sources.plugin_names import (
+    CatalogueEntry,
+    EngineSource,
+    FetchedRows,
+    QueryFailed,
+    Source,
+    SourceSpec,
+    Unreachable,
+    file_of,
+    refuse_other_words,
+)
 
 __all__ = [
     "Attempt",

@@ -42,10 +42,10 @@ with time_machine.travel(sys.argv[1]):
 _MOST_FILES = {
     "incident ack 1": 50,
     "incident list": 52,
-    "check orders": 88,
-    "run --once": 121,
+    "check orders": 89,
+    "run --once": 122,
     "report": 129,
-    "release export survey --remedy suppress --out survey.csv": 130,
+    "release export survey --remedy suppress --out survey.csv": 131,
 }
 
 

@@ -234,7 +234,7 @@ def test_a_rename_of_a_table_of_a_pattern_is_proposed_and_joined(terminal: Termi
         Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(NOW)).open_store() as store,
         store.reading() as tx,
     ):
-        assert len(tx.results.around("sales.not-null", NOW, before=9, after=9)) == 3
+        assert len(tx.results.around("sales.not-null", NOW, before=9, after=9)) == 4
 
 
 def test_a_budget_follows_its_table(terminal: Terminal) -> None:
