@@ -48,6 +48,7 @@ NO_STATEMENT = (
     "promised of each",  # service levels: a rule of people, which is judged by its own low and high end
     "Promised",
     "Strictest k promised",
+    "so no risk can be estimated",  # why it is unknown
     "population stability index of {chance:number} is expected",  # why it is unknown
 )
 """Parts of texts that say how sure something is, and promise nothing of what will come true."""
