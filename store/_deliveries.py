@@ -59,6 +59,10 @@ class DeliveryReader(Repository):
         )
         return _DELIVERIES.values(rows)
 
+    def any_waiting(self) -> bool:
+        """Check whether a message waits for being sent, now or later."""
+        return self._connection.scalar(select(_DELIVERY.c.number).where(_IS_WAITING).limit(1)) is not None
+
     def get(self, delivery_id: str) -> Delivery:
         """Return one message.
 

@@ -52,10 +52,11 @@ class BackgroundJobs:
         self._scheduler.add_listener(self._on_event, EVENT_JOB_ERROR | EVENT_JOB_EXECUTED)
 
     def start(self) -> None:
-        """Start all jobs."""
+        """Start all jobs, together: those that are due at one moment wake the process once."""
+        now = self._clock.now()
         for name, job in self._jobs.items():
             do = partial(self._do, name, job)
-            self._scheduler.add_job(do, "interval", seconds=job.seconds, id=name, next_run_time=self._clock.now())
+            self._scheduler.add_job(do, "interval", seconds=job.seconds, id=name, next_run_time=now)
         self._scheduler.start()
 
     def restart(self) -> None:

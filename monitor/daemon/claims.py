@@ -86,6 +86,8 @@ about a second, since a transaction costs as much as several small tables."""
 _READ_AHEAD: Final = 64
 """How many times as many due tables as it may claim a daemon reads to find some of sources that are not full."""
 _ALL: Final = 1_000_000
+CLOCK_STEP_S: Final = 2.0
+"""A clock that goes back by no more than this was only put right."""
 
 
 _UNKNOWN_AFTER: Final = timedelta(minutes=10)
@@ -120,6 +122,7 @@ class Claims:
         self._limits: DailyLimits | None = None
         self._nothing_before: datetime | None = None
         self._changes_seen: int | None = None
+        self._ahead = 0.0
 
     @property
     def tables(self) -> Iterable[str]:
@@ -166,8 +169,24 @@ class Claims:
             return MOST_PER_WORKER if waiting else 0
         return min(max(waiting // (workers * _SHARE), least, _LEAST_PER_WORKER), MOST_PER_WORKER)
 
+    def next_look_in(self, step_s: float) -> float:
+        """Return in how many seconds to look again whether a slot is due: in a step, or when the next one is due.
+
+        Where no other daemon uses the store and none is due earlier, in two steps.
+        """
+        if self._nothing_before is None:
+            return step_s
+        left = (self._nothing_before - self._clock.now()).total_seconds()
+        return min(left, step_s * 2 if self._alone else step_s) if left > 0 else step_s
+
+    def went_back(self) -> bool:
+        """Check whether the clock was set back since a transaction saved the time last."""
+        return self._clock.now().timestamp() - self._clock.monotonic() < self._ahead - CLOCK_STEP_S
+
     def may_be_due(self) -> bool:
-        """Check whether a slot may be due since `share` was 0 last: its time has come, or the store was changed."""
+        """Check whether a slot may be due since `share` was 0 last: by the time, a changed store or a changed clock."""
+        if self.went_back():
+            return True
         is_later = self._nothing_before is None or self._clock.now() >= self._nothing_before
         return is_later or self._changes_seen is None or self._changes_seen != self._store.change_counter()
 
@@ -289,6 +308,7 @@ class Claims:
     def _save_time(self, tx: WriteTransaction, now: datetime) -> int:
         """Save the time, as far as it is trusted, and return the clock's epoch."""
         monotonic, boot = self._clock.uptime()
+        self._ahead = self._clock.now().timestamp() - self._clock.monotonic()
         self._store.record_time(tx, now=self._clock.now(), monotonic=monotonic, boot=boot)
         return tx.schedule.keep_time(now)
 

@@ -1,6 +1,6 @@
 """The daemon: the main loop and background jobs, until it is stopped.
 
-The main thread runs the loop (`WorkLoop`). APScheduler, in memory only, triggers it, and runs in threads of its own the
+The main thread runs the loop (`WorkLoop`). APScheduler, in memory only, runs in threads of its own the
 jobs that may take long: alerts, reports, changes of the configuration's files, pings. All state is in the store, so
 nothing is lost by a crash at any moment.
 """
@@ -21,6 +21,7 @@ from checks import Status
 from checks.gx.caller import PRELOAD
 from monitor.config.project import Project
 from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
+from monitor.daemon.claims import CLOCK_STEP_S
 from monitor.daemon.config_reload import ConfigWatch, Reloader, check_ids, rehearse
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import serve
@@ -41,8 +42,8 @@ _LONGEST_PAUSE_S: Final = 5.0
 STOP_WITHIN: Final = timedelta(seconds=9)
 """How long a stopping daemon waits for its workers, and for messages that are being sent."""
 
-_STEP_S: Final = 1.0
-_CLOCK_STEP_S: Final = 2.0
+STEP_S: Final = 1.0
+"""After so much the loop looks whether a slot is due or the store was changed; at most twice as long while idle."""
 _PLACE_EVERY_S: Final = 4.0
 """Seconds between looks whether the store is still in its place: it is detected within ten seconds."""
 _SENDING_S: Final = 3.0
@@ -171,7 +172,7 @@ class DaemonProcess:
         with self._working():
             self._work.tick()
             while not self._stop.is_set() and not self._work.exhausted and self._work.problem is None:
-                self._work.step(_STEP_S)
+                self._work.step(STEP_S)
                 self._work.tick()
             self._wind_down(self._clock.monotonic() + STOP_WITHIN.total_seconds())
             if self._work.problem is not None:
@@ -212,11 +213,13 @@ class DaemonProcess:
         LOG.info("stopped")
 
     def _loop(self, background: BackgroundJobs, web: WebProcess | None) -> None:
-        ahead = self._clock_ahead()
+        ahead, tick_at = self._clock_ahead(), self._stepped_at
         while not self._stop.is_set():
-            self._work.step(_STEP_S)
+            if self._stepped_at >= tick_at:  # a busy loop makes many steps in a second
+                tick_at = self._stepped_at + self._work.tick(STEP_S)
+            self._work.step(tick_at - self._stepped_at)
             self._stepped_at = self._clock.monotonic()
-            if ahead - self._clock_ahead() > _CLOCK_STEP_S:
+            if ahead - self._clock_ahead() > CLOCK_STEP_S:
                 background.restart()
             ahead = self._clock_ahead()
             if self._reload_asked.is_set():
@@ -260,7 +263,7 @@ class DaemonProcess:
         """Finish the jobs of workers, until a time; release the other leases."""
         self._work.stop()
         while self._work.at_work and self._clock.monotonic() < end:
-            self._work.step(min(_STEP_S, end - self._clock.monotonic()))
+            self._work.step(min(STEP_S, end - self._clock.monotonic()))
         self._pool.close(timedelta())
         self._work.give_up_leases()
         self._presence.goodbye()
@@ -276,7 +279,6 @@ class DaemonProcess:
 
     def _jobs(self) -> dict[str, PeriodicJob]:
         return {
-            "tick": PeriodicJob(1, self._work.tick),
             "alerts": PeriodicJob(2, lambda: self._notifier.notify(self.project)),
             "config": PeriodicJob(2, self._check_config_files),
             "reports": PeriodicJob(30, lambda: self._notifier.report(self.project)),
@@ -299,7 +301,7 @@ class DaemonProcess:
             self._refresh()
 
     def _report_alive(self) -> None:
-        """Report that the loop is alive: to systemd, to the metrics, and every ten seconds to the store.
+        """Report that the loop is alive: to systemd, to the metrics, and every 20 seconds to the store.
 
         Raises:
             StoreError: the store or its lock was deleted or replaced.

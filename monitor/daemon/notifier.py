@@ -31,7 +31,7 @@ _MOST_RECENT: Final = 10_000
 _RETRY_REPORT_S: Final = 600.0
 """When a report is tried again whose folder could not be written: composing one takes seconds."""
 _IDLE_S: Final = 10.0
-"""Seconds after which holds, retries and reminders are looked for in a store that was not written to."""
+"""Seconds after which holds and retries are looked for in a store that was not written to, where any wait."""
 _REMIND_EVERY_S: Final = 60.0
 """How often reminders and missed notifications are looked for."""
 
@@ -79,7 +79,13 @@ class Notifier:
                     self._remind_at = now + _REMIND_EVERY_S
             finally:  # earlier messages are sent, even if the present decisions fail
                 self._dispatcher.step(project, self._store)
-        self._changes_seen, self._idle_until = changes, now + _IDLE_S  # what this pass wrote leads to another one
+        self._changes_seen, idle_s = changes, _IDLE_S if self._any_waits() else _REMIND_EVERY_S
+        self._idle_until = now + idle_s  # what this pass wrote leads to another one
+
+    def _any_waits(self) -> bool:
+        """Check whether a change waits for its decision, or a message for being sent."""
+        with self._store.reading() as tx:
+            return bool(tx.outbox.waiting(1)) or tx.deliveries.any_waiting()
 
     def _notify_budgets(self, project: Project) -> None:
         if not project.config.alerts.error_budgets:

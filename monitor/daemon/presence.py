@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 
 from monitor.clock import Clock
 from monitor.config import Loaded
-from monitor.daemon.work_loop import SIGN_OF_LIFE
 from monitor.terminal.version import version
 from store import DaemonConfig, Store
 from store import DaemonRecord as Row
 
 _TIMEOUT_S: Final = 10.0
+_BEAT_S: Final = 20.0
+"""Seconds between two heartbeats in the store: a daemon counts as silent after a minute without one."""
 
 
 def notify_systemd(state: str) -> None:
@@ -110,7 +111,7 @@ class DaemonPresence:
         Raises:
             StoreError: it cannot be written.
         """
-        self._next = self._clock.monotonic() + SIGN_OF_LIFE.total_seconds()
+        self._next = self._clock.monotonic() + _BEAT_S
         with self._store.writing() as tx:
             self._row = replace(self._row, heartbeat_at=tx.schedule.clock(self._clock.now()), leads=leads)
             tx.daemons.save(self._row)

@@ -33,6 +33,8 @@ from store import FailPoint, Lease, ReadTransaction, Store, StoreBusy, StoreErro
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
 """How often a daemon renews its leases and the time in the store, and looks for slots that other daemons left."""
 
+_IDLE_SIGN_OF_LIFE_S: Final = 60.0
+"""How often it saves the time where it holds nothing, and no other daemon uses the store."""
 _CLAIM_EVERY_S: Final = 10.0
 """Seconds after which it claims also where no tick said that a slot may be due."""
 _LONGEST_PAUSE_S: Final = 30.0
@@ -90,6 +92,7 @@ class WorkLoop:
         self._claims = Claims(store, project.clock, holder=me.holder, alone=me.alone, only_until=me.only_until)
         self._crashes = QuarantineTracker(store, project.clock, listener.on_event)
         self._held_per_worker = MOST_PER_WORKER
+        self._idle_s = _IDLE_SIGN_OF_LIFE_S if me.alone else SIGN_OF_LIFE.total_seconds()
         self._jobs = Jobs(pool)
         self.questions = ScheduledQueries(
             store,
@@ -158,11 +161,11 @@ class WorkLoop:
         self._pool.limit(self._concurrency, answering)
         self._ticked.set()
 
-    def tick(self) -> None:
-        """Claim what is due at the next step, if anything may be. Thread-safe."""
+    def tick(self, step_s: float = 1.0) -> float:
+        """Claim what is due at the next step, if anything may be; return in how many seconds to do so again."""
         if self._claims.may_be_due():
             self._ticked.set()
-            self._pool.wake()
+        return self._claims.next_look_in(step_s)
 
     def stop(self) -> None:
         """Claim nothing more."""
@@ -219,13 +222,13 @@ class WorkLoop:
         capacity = self._workers * self._held_per_worker if claims else 0
         leases: Sequence[Lease] = ()
         delayed = 0
-        if clock >= self._renew_at or self.problem is not None or share:
+        if clock >= self._renew_at or self.problem is not None or share or self._claims.went_back():
             full = self._full()
             current = [held.lease for held in self._held.values()]
             leases, kept, delayed = self._claims.take(
                 capacity, current, lambda table: self._source_of.get(table) in full
             )
-            self._renew_at = clock + SIGN_OF_LIFE.total_seconds()
+            self._renew_at = clock + (self._idle_s if not self._held and not leases else SIGN_OF_LIFE.total_seconds())
             self._drop_lost(self._held.keys() - kept)
             if not self._ended:
                 self._store_works()

@@ -27,7 +27,7 @@ from typing import Final, NoReturn
 from checks import load_catalog
 from monitor.workers.process_control import adopt_orphans, die_with_parent, kill_session, outlive_parent
 
-_LONGEST_NAP_S: Final = 1.0
+_LONGEST_NAP_S: Final = 5.0
 _OURS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

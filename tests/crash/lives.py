@@ -54,7 +54,6 @@ __all__ = [
 
 _SET_PTRACER: Final = 0x59616D61
 _OFTEN: Final = {
-    "tick": 0.1,
     "alerts": 0.1,
     "config": 2,
     "reports": 30,
@@ -121,7 +120,8 @@ def watch(folder: Path, *, shift_s: float = 0.0, workers: bool = False, lock_tim
 
     `workers`: scans run in processes, else in this one. `lock_timeout_s`: how long it waits for a locked store.
     """
-    daemon_module.Observer, daemon_module.BackgroundJobs = Acknowledging, OftenBesides  # type: ignore[misc] - its two seams
+    daemon_module.Observer, daemon_module.BackgroundJobs = Acknowledging, OftenBesides  # type: ignore[misc] - its seams
+    daemon_module.STEP_S = 0.1  # type: ignore[misc] - the third
     path = folder / "tablewatch.yaml"
     project = Project(load(path), ShiftedClock(shift_s))
     keep_journal(project.loaded.redactor, as_json=True)
