@@ -15,6 +15,7 @@ NAMES = (
     "many_tables",
     "workers",
     "due_at_once",
+    "idle_daemon",
     "one_big_table",
     "segments",
     "suggest",
