@@ -116,14 +116,14 @@ class Frontier:
             least = min(prices)
             core = [(*menu[at], price - least, at) for at, price in enumerate(prices) if price - least <= most]
             partial = _undominated(
-                _Partial(one.weight + weight, one.loss + loss, one.excess + excess, at, one)
-                for one in partial
+                _Partial(entry.weight + weight, entry.loss + loss, entry.excess + excess, at, entry)
+                for entry in partial
                 for weight, loss, excess, at in core
-                if one.excess + excess <= most and one.weight + weight + rest <= limit
+                if entry.excess + excess <= most and entry.weight + weight + rest <= limit
             )
             if len(partial) > _MOST_STATES:
                 return choice
-        best = min(partial, key=lambda one: one.loss, default=None)
+        best = min(partial, key=lambda entry: entry.loss, default=None)
         if best is None or best.loss >= choice.loss:
             return self._choice(choice.chosen, choice.loss, choice.slope)
         chosen: list[int] = []
@@ -157,8 +157,8 @@ def _steps(number: int, menu: Sequence[MenuItem], corners: Sequence[int]) -> Ite
 
 
 def _undominated(partial: Iterable[_Partial]) -> list[_Partial]:
-    kept: list[_Partial] = []
-    for one in sorted(partial, key=lambda one: (one.weight, one.loss)):
-        if not kept or one.loss < kept[-1].loss:
-            kept.append(one)
-    return kept
+    front: list[_Partial] = []
+    for entry in sorted(partial, key=lambda entry: (entry.weight, entry.loss)):
+        if not front or entry.loss < front[-1].loss:
+            front.append(entry)
+    return front

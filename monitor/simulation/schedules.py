@@ -92,7 +92,7 @@ class FrontierPoint(NamedTuple):
 class SchedulePlan:
     """Schedules for tables within a budget of seconds a day.
 
-    `left`: why the other tables are not planned. `frontier`: budgets by name, none below what the longest schedules
+    `skipped`: why the other tables are not planned. `frontier`: budgets by name, none below what the longest schedules
     cost. `now`, `then`: forecasts of 28 days. `replay`: the last 28 days under both, None if no changed table had an
     incident in them.
     """
@@ -101,7 +101,7 @@ class SchedulePlan:
     budget: float
     priced: bool
     tables: tuple[PlannedSchedule, ...]
-    left: Mapping[str, str]
+    skipped: Mapping[str, str]
     choice: KnapsackChoice
     frontier: Mapping[str, FrontierPoint]
     now: MonthForecast
@@ -119,7 +119,7 @@ def plan_schedules(
         TooManySlots: a schedule has more runs in the stored time than can be replayed.
     """
     # 1. what is known of each table
-    plans, left = _tables(project, tx, tables, now)
+    plans, skipped = _tables(project, tx, tables, now)
     # 2. the choice, and what other budgets buy
     frontier = Frontier.of([plan.items for plan in plans])
     present = sum(plan.items[0].weight for plan in plans)
@@ -138,7 +138,7 @@ def plan_schedules(
         for place in (lambda _: 0, lambda plan: plan.chosen)
     )
     replay = _replay(project, tx, {plan.table.name: plan.menu[plan.chosen] for plan in plans if plan.chosen}, now)
-    return SchedulePlan(now, limit, project.priced, tuple(plans), left, choice, points, before, after, replay)
+    return SchedulePlan(now, limit, project.priced, tuple(plans), skipped, choice, points, before, after, replay)
 
 
 def _point(frontier: Frontier, seconds: float) -> FrontierPoint:
@@ -154,7 +154,7 @@ def _tables(
 ) -> tuple[list[PlannedSchedule], dict[str, str]]:
     """Return the tables that can be planned, and why the others cannot."""
     every = [table for table in project.config.tables if table.own_checks and table.schedule is not None]
-    left = {
+    skipped = {
         table.name: "no schedule" if table.own_checks else "no check that Tablewatch runs"
         for table in project.config.tables
         if table.name in names and (table.schedule is None or not table.own_checks)
@@ -177,7 +177,7 @@ def _tables(
         plans.append(
             PlannedSchedule(table, rates[table.name], float(price or 0), cost, table.name in seconds, menu, times)
         )
-    return plans, left
+    return plans, skipped
 
 
 def _menu(table: Table, seconds: float, waits: "_ScheduleWaits", limit: timedelta | None) -> Iterator[Schedule]:
@@ -225,11 +225,11 @@ def _histories(
     project: Project, tx: ReadTransaction, tables: Sequence[Table], now: datetime
 ) -> dict[str, FaultHistory]:
     """Return the faults of tables that checks detected since they are monitored, as far as incidents are kept."""
-    kept = kept_since(project.config, now)
+    begin = kept_since(project.config, now)
     since = MonitoringStart.of(tx.results.watches(), now).since
-    counted = count_faults(tx.incidents.shared_spans(to_us(kept)), Window.of(kept, now))
+    counted = count_faults(tx.incidents.shared_spans(to_us(begin)), Window.of(begin, now))
     return {
-        name: FaultHistory(*counted.get(name, (0, 0)), (now - max(since.get(name, now), kept)) / timedelta(days=1))
+        name: FaultHistory(*counted.get(name, (0, 0)), (now - max(since.get(name, now), begin)) / timedelta(days=1))
         for name in (table.name for table in tables)
     }
 

@@ -36,7 +36,7 @@ def as_json(project: Project, plan: SchedulePlan) -> dict[str, Any]:
         "then": {"days": MONTH.days, "covered": COVERED, **_month(plan.then)},
         "frontier": [{"budget": name, **point._asdict()} for name, point in plan.frontier.items()],
         "tables": [_table(item) for item in plan.tables],
-        "left_out": [{"table": name, "reason": reason} for name, reason in plan.left.items()],
+        "skipped": [{"table": name, "reason": reason} for name, reason in plan.skipped.items()],
         "replay": None if plan.replay is None else simulation_as_json(project, plan.replay),
     }
 
@@ -145,8 +145,8 @@ def _notes(plan: SchedulePlan) -> Iterator[tuple[str, str]]:
     for label, meaning, items in groups:
         if items:
             yield label, f"{_names([item.table.name for item in items])}: {meaning}"
-    for reason in sorted({*plan.left.values()}):
-        yield "left out", f"{_names([name for name, why in plan.left.items() if why == reason])}: {reason}"
+    for reason in sorted({*plan.skipped.values()}):
+        yield "left out", f"{_names([name for name, why in plan.skipped.items() if why == reason])}: {reason}"
 
 
 def _names(names: list[str]) -> str:
