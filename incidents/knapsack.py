@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 _GOAL: Final = 0.001
 """The relative gap above which a choice is improved."""
-_MOST_STATES: Final = 20_000
-"""Partial choices of the dynamic programme after a menu, beyond which it is given up."""
+_MOST_PARTIAL: Final = 100_000
+"""Partial choices of the dynamic programme over all menus, beyond which it is given up."""
 _SLACK: Final = 1e-9
 """The relative error of sums of floats."""
 
@@ -97,7 +97,9 @@ class Frontier:
                 if bound is None:
                     bound, slope = loss - step.efficiency * max(0.0, budget - weight), step.efficiency
         choice = self._choice(chosen, bound, slope)
-        return choice if choice.gap <= _GOAL else self._improved(choice, limit)
+        while choice.gap > _GOAL and (better := self._improved(choice, limit)).gap < choice.gap:
+            choice = better
+        return choice
 
     def _loss(self, chosen: Sequence[int]) -> float:
         return sum(menu[place].loss for menu, place in zip(self.menus, chosen, strict=True))
@@ -107,30 +109,36 @@ class Frontier:
         return KnapsackChoice(tuple(chosen), weight, loss, loss if bound is None else min(bound, loss), slope)
 
     def _improved(self, choice: KnapsackChoice, limit: float) -> KnapsackChoice:
-        """Return the best choice, or the same one where too many partial choices are possible."""
-        most, rest = (choice.loss - choice.bound) * (1 + _SLACK), self.least
-        partial = [_Partial(0.0, 0.0, 0.0, -1, None)]
-        for menu, first in zip(self.menus, self.first, strict=True):
+        """Return a choice with a smaller gap, or the same one where too many partial choices are possible.
+
+        Of partial choices with almost the same loss the lightest stays, so that what this may lose is known.
+        """
+        slack, rest = choice.bound * min(0.005, choice.gap / 4), self.least
+        priced = [[item.loss + choice.slope * item.weight for item in menu] for menu in self.menus]
+        most = choice.loss - sum(map(min, priced)) + choice.slope * limit + choice.loss * _SLACK + slack
+        partial, total = [_Partial(0.0, 0.0, 0.0, -1, None)], 0
+        for menu, first, prices in zip(self.menus, self.first, priced, strict=True):
             rest -= menu[first].weight
-            prices = [item.loss + choice.slope * item.weight for item in menu]
             least = min(prices)
             core = [(*menu[at], price - least, at) for at, price in enumerate(prices) if price - least <= most]
-            partial = _undominated(
+            grown = (
                 _Partial(entry.weight + weight, entry.loss + loss, entry.excess + excess, at, entry)
                 for entry in partial
                 for weight, loss, excess, at in core
                 if entry.excess + excess <= most and entry.weight + weight + rest <= limit
             )
-            if len(partial) > _MOST_STATES:
+            partial = _undominated(grown, slack / len(self.menus))
+            total += len(partial)
+            if total > _MOST_PARTIAL:
                 return choice
         best = min(partial, key=lambda entry: entry.loss, default=None)
         if best is None or best.loss >= choice.loss:
-            return self._choice(choice.chosen, choice.loss, choice.slope)
+            return self._choice(choice.chosen, max(choice.bound, choice.loss - slack), choice.slope)
         chosen: list[int] = []
         at: _Partial | None = best
         while at is not None and at.before is not None:
             chosen, at = [at.place, *chosen], at.before
-        return self._choice(chosen, best.loss, choice.slope)
+        return self._choice(chosen, max(choice.bound, best.loss - slack), choice.slope)
 
 
 def _hull(menu: Sequence[MenuItem]) -> list[int]:
@@ -156,9 +164,10 @@ def _steps(number: int, menu: Sequence[MenuItem], corners: Sequence[int]) -> Ite
         yield _Step(loss / weight, number, weight, loss, high)
 
 
-def _undominated(partial: Iterable[_Partial]) -> list[_Partial]:
+def _undominated(partial: Iterable[_Partial], margin: float) -> list[_Partial]:
+    """Return partial choices by weight, each better than the one before by more than a margin."""
     front: list[_Partial] = []
     for entry in sorted(partial, key=lambda entry: (entry.weight, entry.loss)):
-        if not front or entry.loss < front[-1].loss:
+        if not front or entry.loss < front[-1].loss - margin:
             front.append(entry)
     return front
