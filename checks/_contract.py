@@ -257,6 +257,11 @@ class CheckParameters(BaseModel):
         """Return the longest time between two results of another tool; None for a check that a pass evaluates."""
         return None
 
+    def stands_still(self, measurement: Measurement) -> bool:
+        """Check whether these numbers hold at any later time while no row of the table changes; a window moves."""
+        del measurement
+        return getattr(self, "window", None) is None
+
     @model_validator(mode="before")
     @classmethod
     def _is_a_share_of_rows(cls, data: Any) -> Any:

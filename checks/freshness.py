@@ -149,6 +149,10 @@ class Freshness(LearnsLimits):
             aggregates |= people_counts(context, context.where)
         return Wants(aggregates, earlier=self.learned_from())
 
+    def stands_still(self, measurement: Measurement) -> bool:
+        """Check whether no row lies in the future: the newest one is the same then at any later time."""
+        return not any(value for name, value in measurement.values.items() if name.startswith("future_"))
+
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the newest row is older than allowed, or when all there are lie in the future."""
         if self.column is None:

@@ -164,6 +164,15 @@ class Source(Protocol):
             As `table`.
         """
 
+    def change_sign(self, name: str, now: datetime) -> str | None:
+        """Return a text that is another one after each change of a table's rows or columns; None where none is sure.
+
+        Cheap: no row is read. `now` is by the clock of this machine.
+
+        Raises:
+            As `table`.
+        """
+
     def compile(self, expression: ir.Expr) -> str:
         """Return the SQL text of an expression in this engine's dialect.
 

@@ -67,6 +67,12 @@ class Delta(ArrowTables):
             values += [] if greatest is None else [greatest]
         return max(values, default=None)
 
+    def change_sign(self, name: str, now: datetime) -> str | None:
+        """Return the version of the table, and which table of this address it is."""
+        del now
+        table = self._opened(self._find(name))
+        return f"{table.metadata().id} {table.version()}"
+
     def last_write(self, name: str) -> datetime | None:
         """Return the time of the last commit that wrote or removed rows, among the newest hundred."""
         for commit in self._opened(self._find(name)).history(_COMMITS):

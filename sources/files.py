@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property, partial
 from os.path import realpath
 from pathlib import Path
@@ -39,6 +39,7 @@ from sources._csv_text import (
 from sources._csv_types import types_that_keep_values
 from sources._duckdb import DuckdbSource
 from sources._engine import CatalogueEntry
+from sources._file_signs import sign_of_files
 from sources._file_tables import (
     FILE_OF_ROW,
     FILE_TIME,
@@ -158,6 +159,11 @@ class Files(DuckdbSource):
 
     def _list(self) -> Iterable[CatalogueEntry]:
         return (CatalogueEntry("", "", name, bare=True) for name in self._files)
+
+    def change_sign(self, name: str, now: datetime) -> str | None:
+        """Return that of its files; a file that came or went is one, too."""
+        self._find(name)
+        return sign_of_files(self._files[name], now)
 
     def newest(self, name: str, column: str) -> date | None:
         """Return the greatest value in the footers of Parquet files."""

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
@@ -52,6 +52,23 @@ SELECT attname, CASE typtype WHEN 'e' THEN NULL ELSE pg_catalog.format_type(oid,
 FROM typed WHERE typtype <> 'd' ORDER BY attnum
 """
 """Of each column its name, its type (below its domain; NULL for an enum) and whether it may be NULL."""
+_CHANGE_SIGN: Final = """
+WITH RECURSIVE part AS (
+  SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = %s AND c.relname = %s
+  UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN part ON i.inhparent = part.oid
+)
+SELECT string_agg(concat_ws(':', c.oid, pg_relation_filenode(c.oid), c.xmin, pg_stat_get_tuples_inserted(c.oid),
+                            pg_stat_get_tuples_updated(c.oid), pg_stat_get_tuples_deleted(c.oid), a.columns), ' '
+                  ORDER BY c.oid),
+       bool_and(c.relkind IN ('r', 'p') AND NOT c.relrowsecurity) AND current_setting('track_counts') = 'on'
+       AND NOT pg_is_in_recovery()
+FROM part JOIN pg_catalog.pg_class c USING (oid) CROSS JOIN LATERAL (
+  SELECT md5(string_agg(concat_ws(':', attname, atttypid, atttypmod, attnotnull), ' ' ORDER BY attnum)) AS columns
+  FROM pg_catalog.pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+) a
+"""
+"""Of a table and all partitions of it: which they are and what was counted, and whether that is sure."""
 _ROW_ESTIMATE: Final = """
 WITH RECURSIVE part AS (
   SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -177,6 +194,18 @@ class Postgresql(EngineSource):
             return None
         rows, changed, counted_at, _ = row
         return RowEstimate(rows, changed + -(-rows // _SAMPLED), counted_at)
+
+    def change_sign(self, name: str, now: datetime) -> str | None:
+        """Return what the server counted of a table and its partitions, and their files and entries in the catalogue.
+
+        It is up to ten seconds late. None on a standby, which does not count, and of views and foreign tables.
+        """
+        del now
+        entry = self._find(name)
+        with self._talking(), self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(_CHANGE_SIGN, (entry.schema, entry.table))
+            row = cursor.fetchone()
+        return str(row[0]) if row is not None and row[1] else None
 
     def _run(self, sql: str) -> FetchedRows:
         refuse_other_words(sql, self.name)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline, Deadlines
 from sources._engine import PIECE, CatalogueEntry, EngineSource, FetchedRows, refuse_other_words
+from sources._file_signs import sign_of_files
 from sources._spec import SourceSpec, file_of
 from sources.expressions import dt, ibis, ir
 from sources.moments import register
@@ -73,6 +75,12 @@ class Sqlite(EngineSource):
             "WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
         return (CatalogueEntry("", "main", name, bare=True) for (name,) in result.cells)
+
+    def change_sign(self, name: str, now: datetime) -> str | None:
+        """Return that of the whole file and its log; another table of it may have changed."""
+        self._find(name)
+        file = file_of(self._spec)
+        return sign_of_files([file, file.with_name(f"{file.name}-wal")], now)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         from ibis.common.exceptions import IbisError

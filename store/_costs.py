@@ -1,17 +1,19 @@
 """Read what runs cost: by source and day, by table, and what the next run of a table is expected to cost."""
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final
 
 from sqlalchemy import func, select
 
-from checks import ReadVolume
+from checks import ReadVolume, Status
 from store._repository import Repository, given
-from store._rows import DailyCostRow
+from store._rows import DailyCostRow, MeasurementRow, RunRow
 from store._values import Spending
 
 _C: Final = DailyCostRow.__table__.c
+_R: Final = RunRow.__table__.c
+_M: Final = MeasurementRow.__table__.c
 _FIGURES: Final = (_C.runs, _C.cost_us, _C.rows_read, _C.bytes_read)
 
 
@@ -43,6 +45,19 @@ class CostReader(Repository):
             key = date.fromisoformat(day)
             results[key] = results.get(key, Spending()) + _spending(figures)
         return results
+
+    def unread_since(self, table: str) -> datetime | None:
+        """Return when the last run that read a table began, if its newest run evaluated checks without reading it."""
+        runs = select(_R.number, _R.cost_us).where(_R.table_name == table).order_by(_R.number.desc()).limit(1)
+        newest = self._connection.execute(runs).first()
+        if newest is None or newest.cost_us is not None:
+            return None
+        evaluated = select(_M.id).where(_M.run == newest.number, _M.status != Status.UNKNOWN).limit(1)
+        if self._connection.scalar(evaluated) is None:
+            return None
+        read = select(_R.started_at).where(_R.table_name == table, _R.cost_us.is_not(None))
+        moment: datetime | None = self._connection.scalar(read.order_by(_R.number.desc()).limit(1))
+        return moment
 
     def expected(self, tables: Iterable[str]) -> dict[str, Spending]:
         """Return what a run of each table is expected to cost: the mean of its newest day; none that never ran."""

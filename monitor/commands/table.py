@@ -172,6 +172,6 @@ def _draw(console: "Console", project: "Project", table: "Table") -> None:
     loss = losses_of(project, Spans.of(incidents), now=now).get(name, no_loss(project, now=now))
 
     draw_sheet(console, project, state, loss=loss, results=results, promises=promises)
-    draw_scan_cost(console, scan_cost)
+    draw_scan_cost(console, scan_cost, zone=project.config.timezone)
     draw_incremental(console, project, part)
     draw_contracts(console, contracts, zone=project.config.timezone)

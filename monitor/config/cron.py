@@ -9,7 +9,7 @@ because version 2.8 passes over slots where clocks change by half an hour (Lord 
 import re
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from itertools import pairwise, takewhile
@@ -214,6 +214,14 @@ def _is_plain(start: datetime, end: datetime, zone: ZoneInfo) -> bool:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+_CHANGES: Final = "when data changes"
+_AT_LEAST: Final = ", at least every"
+_LOOK: Final = "every 5m"
+"""How often the sign of changes is asked for by default."""
+_ONCE: Final = timedelta(days=1)
+"""In which time all is read by default."""
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """When something is due: `every 15m`, or `cron: 0 6 * * mon-fri` in a time zone. `str(schedule)` is its text.
@@ -229,15 +237,19 @@ class Schedule:
 
     text: str
     every: timedelta | None = None
+    full_every: timedelta | None = None
+    """With `when data changes`: a table that did not change is read once in this time, else each time."""
 
     @classmethod
     def parse(cls, text: object) -> Self:
-        """Read a schedule.
+        """Read a schedule, which may end in `when data changes` and the time in which all is read at least once.
 
         Raises:
             ValueError: neither form, a duration of nothing, a cron field out of range, or a day that never comes.
         """
         words = " ".join(str(text).lower().split()) if isinstance(text, str) else ""
+        if _CHANGES in words:
+            return cls._on_changes(words)
         if words.startswith("every "):
             length = parse_duration(words.removeprefix("every ").strip())
             if not length:
@@ -248,6 +260,15 @@ class Schedule:
             check_line(line)
             return cls(f"cron: {line}")
         raise ValueError(f"a schedule such as 'every 15m' or 'cron: 0 6 * * mon-fri', not {text!r}")
+
+    @classmethod
+    def _on_changes(cls, words: str) -> Self:
+        when, _, end = words.partition(_CHANGES)
+        length = parse_duration(end.removeprefix(_AT_LEAST).strip()) if end.startswith(_AT_LEAST) else _ONCE
+        if not length or (end and not end.startswith(_AT_LEAST)):
+            raise ValueError(f"after '{_CHANGES}' nothing, or a length such as '{_AT_LEAST.strip()} 12h', not '{end}'")
+        schedule = cls.parse(when.strip() or _LOOK)
+        return replace(schedule, text=f"{schedule.text} {_CHANGES}{_AT_LEAST} {say(length)}", full_every=length)
 
     def __str__(self) -> str:
         return self.text
@@ -279,7 +300,7 @@ class Schedule:
 
     @property
     def _line(self) -> str:
-        return self.text.removeprefix("cron: ")
+        return self.text.removeprefix("cron: ").partition(f" {_CHANGES}")[0]
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -266,7 +266,9 @@ class SharedSettings(LateSection):
     owner: str | None = Field(None, description="One of `owners`; by default the domain's.")
     tier: str | None = Field(None, description="Tier of the table; its cost is in `cost.tiers`.")
     description: str | None = Field(None, description="Description of the table.")
-    schedule: Schedule | None = Field(None, description="'every 15m' or 'cron: 0 6 * * mon-fri'.")
+    schedule: Schedule | None = Field(
+        None, description="'every 15m' or 'cron: 0 6 * * mon-fri', each also with 'when data changes'."
+    )
     schedule_timezone: Zone | None = Field(None, description="Time zone of cron schedules; by default the project's.")
     upstream: tuple[str, ...] = Field((), description="Upstream tables.")
     consumers: tuple[str, ...] = Field((), description="Consumers of the table, informational.")

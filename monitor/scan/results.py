@@ -168,6 +168,8 @@ class Target:
     maintenance: tuple[tuple[datetime, datetime], ...] = ()
     as_of: datetime | None = None
     others: Mapping[str, OtherTable] = field(default_factory=dict)
+    full_every: timedelta | None = None
+    """In which time a table that does not change is read once; None if it is read at each run."""
 
     @property
     def place(self) -> str:
@@ -434,6 +436,7 @@ def _target(project: Project, table: Table, only: Collection[str] | None) -> Tar
             work.span(config.timezone) for work in config.maintenance if work.concerns(table.name, table.domain)
         ),
         others=others,
+        full_every=None if table.schedule is None else table.schedule.full_every,
     )
 
 

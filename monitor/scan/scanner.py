@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Event, Thread
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from checks import Json, Outcome, UnknownReason, timed_out
 from checks.gx.caller import Caller
@@ -40,8 +40,11 @@ from sources import Source, open_source, reporting_stuck
 Plans = MutableMapping[str, tuple[Subject, TablePlan]]
 """The plans that were made, by table, with what they were made for."""
 
+if TYPE_CHECKING:
+    from monitor.scan.unchanged import Known
 
-def scan_source(
+
+def scan_source(  # noqa: PLR0913 - what a process keeps of tables, each by its own name
     targets: Sequence[Target],
     *,
     clock: Clock,
@@ -49,12 +52,14 @@ def scan_source(
     caller: Caller | None = None,
     plan_file: PlanFile | None = None,
     on_begin: Callable[[Target], None] = lambda _: None,
+    known: "Known | None" = None,
 ) -> Generator[TableResult, None, None]:
     """Look at tables that all live in one source, in their order; what could not be evaluated is `unknown`.
 
     `caller` calls Great Expectations. `plan_file`: plans of earlier processes. `on_begin` hears of each table before it
     is looked at, of the first before its source is opened. When the whole source cannot be reached, what remains is
-    unknown without being begun. Close the iterator to stop early: the source is closed with it.
+    unknown without being begun. `known`: the numbers of tables that are left alone while they do not change; without it
+    all are read. Close the iterator to stop early: the source is closed with it.
     """
     remaining = deque(targets)
     if not remaining:
@@ -65,6 +70,7 @@ def scan_source(
         ended = source if isinstance(source, Outcome) else None
         if not isinstance(source, Outcome):
             looker = _SourceScanner(source, clock, plans, caller, plan_file, shares_plans=len(targets) > 1)
+            looker.known = known
             while remaining:
                 result = looker.look_at(remaining[0])
                 if isinstance(result, Outcome):
@@ -102,6 +108,7 @@ class _SourceScanner:
         self._plan_file = plan_file
         self._shares_plans = shares_plans
         self._literals = TimeLiterals(source)
+        self.known: Known | None = None
 
     def look_at(self, target: Target) -> TableResult | Outcome:
         """Look at one table; give an outcome only where it holds for the whole source."""
@@ -109,11 +116,12 @@ class _SourceScanner:
             return self._ask(target, target.question)
         started_at = target.as_of or self._clock.now()
         self._source.take_read_volume()  # what the table before it left
-        measured = run_guarded(lambda: self._measure(target, started_at))
+        measured = run_guarded(lambda: self._measure_changes(target, started_at))
         ended_at = target.as_of or self._clock.now()
         if not isinstance(measured, Outcome):
-            cost = ScanCost(sum(item.duration_s for item in measured), self._source.take_read_volume())
-            return TableResult(target, started_at, ended_at, measured, cost=cost)
+            items, was_read = measured
+            cost = ScanCost(sum(item.duration_s for item in items), self._source.take_read_volume())
+            return TableResult(target, started_at, ended_at, items, cost=cost if was_read else None)
         if measured.reason is UnknownReason.UNREACHABLE:
             return measured
         self._plans.pop(target.subject.name, None)
@@ -125,21 +133,29 @@ class _SourceScanner:
         outcome = unanswered(target, answer) if isinstance(answer, Outcome) else answer
         return TableResult(target, started_at, self._clock.now(), (), outcome)
 
-    def _measure(self, target: Target, now: datetime) -> Sequence[CheckMeasurement]:
+    def _measure_changes(self, target: Target, now: datetime) -> tuple[Sequence[CheckMeasurement], bool]:
+        """Return what was measured, and whether the table was read."""
+        if self.known is None or target.full_every is None or target.as_of is not None:
+            return self._measure(target, now, self._source), True
+        from monitor.scan.unchanged import measure_changes  # few tables are read only when they change
+
+        return measure_changes(self._source, target, self.known, now, lambda source: self._measure(target, now, source))
+
+    def _measure(self, target: Target, now: datetime, source: Source) -> Sequence[CheckMeasurement]:
         subject = target.subject
         known = self._known_plan(subject)
         if known is not None:
-            measured = self._run(known, target, now)
+            measured = self._run(known, target, now, source)
             if not any(_is_misconfigured(item) for item in measured):
                 return measured
         fresh = self._plan(target)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)
         if self._plan_file is not None:
             self._plan_file.keep(fresh, self._source)
-        return self._run(fresh, target, now)
+        return self._run(fresh, target, now, source)
 
-    def _run(self, plan: TablePlan, target: Target, now: datetime) -> Sequence[CheckMeasurement]:
-        return measure(plan, self._source, now, self._literals, target=target, caller=self._caller)
+    def _run(self, plan: TablePlan, target: Target, now: datetime, source: Source) -> Sequence[CheckMeasurement]:
+        return measure(plan, source, now, self._literals, target=target, caller=self._caller)
 
     def _known_plan(self, subject: Subject) -> TablePlan | None:
         known = self._plans.get(subject.name)

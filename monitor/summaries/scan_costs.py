@@ -51,16 +51,24 @@ class ScanCosts:
 
 @dataclass(frozen=True, slots=True)
 class TableCost:
-    """What the runs of a table cost today and in the last seven days, by the project's days."""
+    """What the runs of a table cost today and in the last seven days, by the project's days.
+
+    `unread_since`: when the table was read last, if it did not change since and its schedule lets it alone then.
+    """
 
     today: Spending
     recent: Spending
+    unread_since: datetime | None = None
 
     @classmethod
     def of(cls, project: Project, tx: ReadTransaction, table: str, now: datetime) -> Self:
         """Read the store."""
         days = tx.costs.of_table(table, first_day(project, now), today(project, now))
-        return cls(days.get(today(project, now), Spending()), sum(days.values(), Spending()))
+        configured = project.config.table(table)
+        schedule = None if configured is None else configured.schedule
+        spares = schedule is not None and schedule.full_every is not None
+        unread_since = tx.costs.unread_since(table) if spares else None
+        return cls(days.get(today(project, now), Spending()), sum(days.values(), Spending()), unread_since)
 
 
 class SpendingPart(Shape):
@@ -110,11 +118,13 @@ class ScanCostPart(Shape):
 
     today: SpendingPart
     last_7_days: SpendingPart
+    unread_since: datetime | None
 
     @classmethod
     def of(cls, cost: TableCost) -> Self:
         """Return costs as a model."""
-        return cls(today=SpendingPart.of(cost.today), last_7_days=SpendingPart.of(cost.recent))
+        days = {"today": SpendingPart.of(cost.today), "last_7_days": SpendingPart.of(cost.recent)}
+        return cls(**days, unread_since=cost.unread_since)
 
 
 def format_spending(spending: Spending) -> str:

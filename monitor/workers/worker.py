@@ -38,6 +38,7 @@ from sources import reporting_stuck
 if TYPE_CHECKING:
     from monitor.scan.scanner import Plans
     from monitor.scan.table_plan import TablePlan
+    from monitor.scan.unchanged import Known
 
 _SENDING: Final = Lock()
 """A statement that is stuck is reported by another thread."""
@@ -51,6 +52,7 @@ _UNPORTABLE: Final = unknown(
 def serve(pipe: socket) -> None:
     """Do jobs until the other end of the socket is closed."""
     before = memory_of(os.getpid())
+    known: Known = {}
     with reporting_stuck(lambda limit: _send_message(pipe, StatementStuck(limit))):
         while (frame := read_frame(pipe)) is not None:
             request = pickle.loads(frame)  # noqa: S301 - from our own daemon
@@ -59,7 +61,7 @@ def serve(pipe: socket) -> None:
                 _send(pipe, run_explained(partial(_answer, request), _raised))
             else:
                 targets, kept = request
-                _work(pipe, targets, _unpack_plans(targets, kept))
+                _work(pipe, targets, _unpack_plans(targets, kept), known)
             del request
             _send_message(pipe, WorkerReady(memory_of(os.getpid()) - before))
 
@@ -88,7 +90,7 @@ class _CallsHere:
         return answer
 
 
-def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans") -> None:
+def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans", known: "Known") -> None:
     from monitor.scan.scanner import scan_source  # calls need no engine
 
     sent = dict(plans)
@@ -99,6 +101,7 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: "Plans") -> None:
             clock=SystemClock(),
             plans=plans,
             caller=_CallsHere(pipe),
+            known=known,
             on_begin=lambda _: _send_message(pipe, TableStarted(next(begun))),
         )
     ) as result:

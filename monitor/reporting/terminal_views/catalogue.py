@@ -16,7 +16,7 @@ from monitor.summaries.scan_costs import LAST_DAYS, TableCost, format_spending
 from monitor.terminal.output import count
 from monitor.terminal.tables import draw_table
 from monitor.triage.create import tidy
-from monitor.triage.time_parsing import format_hours
+from monitor.triage.time_parsing import format_hours, format_time
 from store import Result
 
 if TYPE_CHECKING:
@@ -71,10 +71,12 @@ def draw_sheet(
         )
 
 
-def draw_scan_cost(console: "Console", cost: TableCost) -> None:
-    """Print what the runs of a table cost."""
+def draw_scan_cost(console: "Console", cost: TableCost, *, zone: str) -> None:
+    """Print what the runs of a table cost, and since when it was not read."""
     recent, today = format_spending(cost.recent), format_spending(cost.today)
     console.print(_line("checks cost", f"{recent} in {LAST_DAYS} days; today {today}"))
+    if cost.unread_since is not None:
+        console.print(_line("not read", f"since {format_time(cost.unread_since, zone)}, because it did not change"))
 
 
 def draw_incremental(console: "Console", project: Project, part: IncrementalPart | None) -> None:
