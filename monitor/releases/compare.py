@@ -26,9 +26,11 @@ from monitor.releases.columns import ReleaseColumns, read_columns
 from monitor.releases.plan import AS_IT_IS, RemedyKind, RemedyNotUsable, TreatmentPlan
 from monitor.releases.reproduce import command_for
 from monitor.releases.treatment.verify import WrittenFile
+from monitor.releases.utility_figures import ComparedTables, UtilityFigures, utility_figures
 from monitor.terminal.problem import Stop
 from monitor.terminal.temp_folders import draft_folder
 from monitor.workers import CallFailed, call_each
+from remedies.differential_privacy.answers import CategoryColumn
 from remedies.generalisation.keyed_order import keyed_places
 from sources import require_extra
 from store import StoredComparison
@@ -104,6 +106,7 @@ class RemedyTrial:
     uniqueness: Json = None
     membership: Mapping[str, Json] | None = None
     warnings: Sequence[str] = ()
+    figures: UtilityFigures | None = None
 
     @property
     def mean_loss(self) -> float | None:
@@ -151,6 +154,7 @@ class RemedyTrial:
             "command": self.command,
             "uniqueness": self.uniqueness,
             "membership": self.membership,
+            "figures": None if self.figures is None else self.figures.plain(),
         }
 
 
@@ -166,6 +170,13 @@ class ReleaseComparison:
     tried: Sequence[RemedyTrial]
     recommended: str | None
     reason: str
+
+    @property
+    def figures(self) -> UtilityFigures | None:
+        """Return the figures of the recommended remedy, else of the first that holds all limits."""
+        found = [item.figures for item in self.tried if item.figures is not None]
+        chosen = (item for item in found if item.remedy == self.recommended)
+        return next(chosen, next(iter(found), None))
 
     def typed(self, as_typed: Callable[[str], str]) -> "ReleaseComparison":
         """Return it with each command as it is typed on the surface that shows it."""
@@ -183,6 +194,7 @@ class ReleaseComparison:
             "remedies": [{name: item.as_json()[name] for name in _STORED} for item in self.tried],
             "recommended": self.recommended,
             "reason": self.reason,
+            "figures": None if self.figures is None else self.figures.plain(),
         }
         return StoredComparison(case.name, case.digest, body, now)
 
@@ -219,7 +231,7 @@ def compare(
                 done()
         tables = _tables(plans)
         workers = max(1, min(os.cpu_count() or 1, len(tables)))
-        pieces = [(case.alone(), plan, folder) for plan in tables]
+        pieces = [(case.alone(), plan, folder, _declared(case)) for plan in tables]
         with closing(call_each(_try, pieces, workers=workers, preload=_PRELOAD)) as ended:
             for place, answer in ended:
                 plan = tables[place]
@@ -282,7 +294,9 @@ def _tables(plans: Sequence[TreatmentPlan | RemedyNotUsable]) -> Sequence[Treatm
     return [plan for plan in plans if isinstance(plan, TreatmentPlan) and plan.kind is not RemedyKind.ANSWERS]
 
 
-def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial:
+def _try(
+    case: ReleaseColumns, plan: TreatmentPlan, folder: Path, declared: Mapping[str, frozenset[str]]
+) -> RemedyTrial:
     """Treat the table one way, in a worker, and prove what came out."""
     import pandas as pd
 
@@ -319,6 +333,7 @@ def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial
         warnings=() if proof.uniqueness is None else tuple(proof.uniqueness.warnings()),
         changes=_changes(case, folder / "data.parquet", draft, written),
         membership=_attacked(plan, frame),
+        figures=utility_figures(ComparedTables(case, plan, treated, frame, declared)),
     )
 
 
@@ -327,6 +342,13 @@ def _attacked(plan: TreatmentPlan, frame: Any) -> Mapping[str, Json] | None:
         return None
     attack = cast("Synthesise", plan.remedy).attack(frame)
     return None if attack is None else attack.as_json()
+
+
+def _declared(case: ReleaseColumns) -> Mapping[str, frozenset[str]]:
+    """Return, by column, the values that the table's budget lists."""
+    budget = case.project.config.budgets.get(case.release.table)
+    domain = {} if budget is None else budget.domain
+    return {name: frozenset(map(str, item.values)) for name, item in domain.items() if isinstance(item, CategoryColumn)}
 
 
 def _row(

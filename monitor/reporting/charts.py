@@ -33,6 +33,11 @@ _FEW_PARTS: Final = 8
 """Parts of a period up to which a row of signs has four for each."""
 _BETWEEN: Final = 0.6
 """Percent between two cells of a grid."""
+_PAIR: Final = 44
+_THIN: Final = 9.0
+"""Pixels of a label with its two bars, and of one of these."""
+_CELL: Final = 18
+"""Pixels of a row of a heat map."""
 
 Parts: TypeAlias = tuple[int, int] | None
 """Undetected and repair part of a column, microseconds; None where nothing was watched."""
@@ -188,3 +193,42 @@ def percent(part: Fraction) -> int:
     A share that is not nothing is at least one.
     """
     return min(100, max(1, round(part * 100))) if part > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class BarPair:
+    """Two bars under a label: `label_y`, and where the shares are written, in pixels from the top."""
+
+    label_y: float
+    first: Box
+    second: Box
+
+
+def paired_bars(shares: Sequence[tuple[float, float]]) -> tuple[Sequence[BarPair], float]:
+    """Return a pair of bars for each two shares, the widest all of the chart, and the height of all."""
+    most = max((share for pair in shares for share in pair), default=0.0) or 1.0
+    pairs = []
+    for place, pair in enumerate(shares):
+        y = float(place * _PAIR)
+        first, second = (round(100 * share / most, 3) for share in pair)
+        pairs.append(BarPair(y + 13, Box(0, first, y + 18, _THIN), Box(0, second, y + 19 + _THIN, _THIN)))
+    return pairs, float(len(shares) * _PAIR)
+
+
+def heat_cells(shares: Sequence[Sequence[float | None]], most: float) -> Sequence[tuple[Box, float | None]]:
+    """Return the cells of a heat map and how dark each is, 0 to 1 of `most`; None where it has no share to show."""
+    columns = grid_columns(len(shares[0])) if shares else ()
+    return [
+        (
+            Box(column.x, column.width, place * _CELL, _CELL - 2.0),
+            None if share is None else round(share / most, 3) if most else 0.0,
+        )
+        for place, row in enumerate(shares)
+        for column, share in zip(columns, row, strict=True)
+    ]
+
+
+def range_marks(spans: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """Return where spans of shares begin and end, in percent of a chart, on a scale of roots: small ones stay apart."""
+    most = max((high for _, high in spans), default=0.0) or 1.0
+    return [(round(96 * (low / most) ** 0.5, 3), round(96 * (high / most) ** 0.5, 3)) for low, high in spans]

@@ -114,6 +114,12 @@ def filters(localizer: MessageFormatter, currency: str) -> Mapping[str, Callable
         "grid_columns": charts.grid_columns,
         "collapsed": collapsed,
         "signed_bar": charts.signed_bar,
+        "paired_bars": lambda bars: charts.paired_bars([(bar.before, bar.after) for bar in bars]),
+        "heat_cells": charts.heat_cells,
+        "darkest": lambda pair: max(
+            (share or 0.0 for row in (*pair.before, *pair.after) for share in row), default=0.0
+        ),
+        "range_marks": lambda changes: charts.range_marks([(item.mean, item.largest) for item in changes]),
         "percent": charts.percent,
     }
 

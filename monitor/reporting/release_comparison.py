@@ -105,7 +105,13 @@ def comparison_html(
         best=next((line for line in lines if line.best), None),
         columns=list(dict.fromkeys(name for line in lines for name in line.tried.lost)),
         losing=[line for line in lines if line.tried.lost],
-        changes=list(_changes(lines)),
+        changes=(changes := list(_changes(lines))),
+        ranged=[
+            item
+            for item in changes
+            if not isinstance(item.mean, str | None) and not isinstance(item.largest, str | None)
+        ],
+        figures=[line.tried.figures for line in lines if line.tried.figures is not None],
         as_it_is=AS_IT_IS,
     )
 

@@ -12,6 +12,7 @@ from monitor.releases.overview import ExplainedRelease, ReleaseState
 from monitor.releases.plan import AS_IT_IS, RemedyKind
 from monitor.releases.record import record_of, states_now
 from monitor.releases.state import digest_of
+from monitor.releases.utility_figures import UtilityFigures
 from monitor.reporting.release_record import certificates
 from monitor.reporting.releases import why
 from monitor.summaries.shapes import Moment, Sentence, Shape
@@ -215,6 +216,7 @@ class ReleaseComparisonPage(Shape):
     least_k: int | None
     reason: str | None
     remedies: tuple[RemedyOutcome, ...]
+    figures: UtilityFigures | None
 
 
 def show_comparison(project: Project, tx: ReadTransaction, query: ReleaseName, now: datetime) -> ReleaseComparisonPage:
@@ -239,6 +241,7 @@ def show_comparison(project: Project, tx: ReadTransaction, query: ReleaseName, n
         least_k=body.get("least_k"),
         reason=body.get("reason"),
         remedies=() if stored is None else _remedies(stored),
+        figures=None if body.get("figures") is None else UtilityFigures.model_validate(body["figures"]),
     )
 
 

@@ -109,15 +109,15 @@ def test_a_remedy_that_raises_is_one_row(desk: Desk, monkeypatch: pytest.MonkeyP
     )
 
 
-def _raises_at_suppress(case: object, plan: Any, folder: Path) -> RemedyTrial:
-    del case, folder
+def _raises_at_suppress(case: object, plan: Any, folder: Path, declared: object) -> RemedyTrial:
+    del case, folder, declared
     if plan.name == "suppress":
         raise KeyError("a value")
     return RemedyTrial(plan.name, "table", "not-tried")
 
 
-def _dies_of_suppress(case: object, plan: Any, folder: Path) -> RemedyTrial:
-    del case, folder
+def _dies_of_suppress(case: object, plan: Any, folder: Path, declared: object) -> RemedyTrial:
+    del case, folder, declared
     if plan.name == "suppress":
         os._exit(3)
     return RemedyTrial(plan.name, "table", "not-tried")

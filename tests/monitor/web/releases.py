@@ -5,13 +5,53 @@ from typing import Any, Final
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.compare import HOLDS, REFUSED, ReleaseComparison, RemedyTrial
 from monitor.releases.decisions import ReleaseDecisions
+from monitor.releases.utility_figures import ColumnFigure, PairFigure, UtilityBar, UtilityFigures, UtilityLabel
 from store import ReleaseEvent, ReleaseEventKind, StoredComparison
 from tests.monitor.web.site import Site
 
+_LABELS: Final = (
+    UtilityLabel(kind="range", high=20.0),
+    UtilityLabel(kind="range", low=20.0, high=40.0),
+    UtilityLabel(kind="range", low=40.0),
+    UtilityLabel(kind="rank", rank=1),
+    UtilityLabel(kind="text", text="north"),
+    UtilityLabel(kind="others"),
+    UtilityLabel(kind="missing"),
+)
+_CELLS: Final = tuple(tuple(None if row == place else 0.02 * row for place in range(7)) for row in range(7))
+FIGURES: Final = UtilityFigures(
+    remedy="suppress",
+    k=5,
+    columns=(
+        ColumnFigure(
+            column="customer",
+            bars=tuple(UtilityBar(label=label, before=0.2, after=0.1) for label in _LABELS),
+            merged=True,
+            left_out=True,
+        ),
+    ),
+    pairs=(
+        PairFigure(
+            columns=("customer", "amount"),
+            rows=_LABELS,
+            across=_LABELS,
+            before=_CELLS,
+            after=_CELLS,
+            left_out=True,
+        ),
+    ),
+    without=("note",),
+)
 TRIALS: Final = (
     RemedyTrial("as-it-is", "table", REFUSED, "k is 1", {"k": 1, "highest_risk": 1.0}),
     RemedyTrial(
-        "suppress", "table", HOLDS, None, {"k": 2, "highest_risk": 0.5, "l": {"amount": 3}}, lost={"customer": 14.0}
+        "suppress",
+        "table",
+        HOLDS,
+        None,
+        {"k": 2, "highest_risk": 0.5, "l": {"amount": 3}},
+        lost={"customer": 14.0},
+        figures=FIGURES,
     ),
     RemedyTrial("noisy", "randomised", HOLDS, epsilon="1", lost={"customer": 54.0}),
 )

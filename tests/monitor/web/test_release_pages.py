@@ -34,6 +34,19 @@ def test_stewards_see_how_remedies_compare(site: Site) -> None:
     assert text.count('href="#way-') == 2
 
 
+def test_columns_and_pairs_are_drawn(site: Site) -> None:
+    """Each figure has its table; a cell that is too small is dashed in both maps, and its share is a dash."""
+    compared(site)
+    client = site.signed_in(WebRole.STEWARD, name="ann")
+    text = client.get(ADDRESS).text
+    assert client.get(f"/api/v1{ADDRESS}").json()["figures"]["columns"][0]["bars"][0]["before"] == 0.2
+    for label in ("under 20", "20 to under 40", "40 and over", "value 1", "north", "other values", "no value"):
+        assert text.count(label) >= 3
+    assert (text.count('class="hidden"'), text.count('class="cell"')) == (14, 84)
+    assert "small groups merged" in text
+    assert "Without a figure, since fewer than two groups are large enough: note" in text
+
+
 def test_the_plot_has_the_ways_whose_risk_and_loss_are_known(site: Site) -> None:
     """A randomised table has no risk of this kind; the limit is one in k."""
     compared(site)
