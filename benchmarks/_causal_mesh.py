@@ -6,10 +6,11 @@ delay between a cause and its effect follows the loads of tables and not the for
 changed columns, shifted row counts and deployments that caused nothing.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -44,6 +45,8 @@ START: Final = END - timedelta(days=DAYS)
 HOUR: Final = timedelta(hours=1)
 LAYERS: Final = (4, 5, 3)
 CHECKS: Final = ("columns", "rows", "nulls", "amounts")
+COLUMNS: Final = ("a", "b", "c0", "c1", "c2", "c3")
+OF_CHECK: Final = {"nulls": "a", "amounts": "b"}
 PARTS: Final = "parts"
 COUNTRIES: Final = 6
 SCHEDULES: Final = ("every 1h", "every 2h", "every 3h", "every 6h", "cron: 15 5 * * *", "cron: 40 7,19 * * *")
@@ -66,6 +69,14 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """The type of a column changed; None: a column was added."""
+
+    at: datetime
+    column: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Planted:
     """The cause of the incident of a case; `number` is that of the event, `words` the cause that people gave."""
 
@@ -78,7 +89,7 @@ class Planted:
     def is_shown_by(self, cause: NamedCause) -> bool:
         """Check whether a candidate is the planted cause: a change upstream may be shown as the incident it opened."""
         clue = cause.candidate.clue
-        if self.kind is CauseKind.EVENT:
+        if self.kind in {CauseKind.EVENT, CauseKind.JOB}:
             return cause.event == self.number
         if self.kind is CauseKind.EARLIER:
             return clue.kind is CauseKind.EARLIER and clue.evidence["incident"].cause == self.words
@@ -100,14 +111,18 @@ class Mesh:
     upstream: Mapping[str, tuple[str, ...]]
     schedules: Mapping[str, str]
     faults: list[Fault] = field(default_factory=list)
-    columns: dict[str, list[datetime]] = field(default_factory=lambda: defaultdict(list))
+    columns: dict[str, list[ColumnChange]] = field(default_factory=lambda: defaultdict(list))
     shifts: dict[str, list[tuple[datetime, datetime, float]]] = field(default_factory=lambda: defaultdict(list))
     events: list[LoggedEvent] = field(default_factory=list)
+    traces: Rng = field(default_factory=np.random.default_rng)
+    """Draws what was added to histories later, so that all else in them stays as it was."""
+    made: dict[str, dict[str, dict[str, set[str]]]] = field(default_factory=dict)
+    """For a table, for one that feeds it, which of its columns each column is made from: as far as it is recorded."""
     share: float | None = None
     """The share of one segment in the violations of the focus; None: as of the rows."""
 
     @classmethod
-    def draw(cls, rng: Rng) -> "Mesh":
+    def draw(cls, rng: Rng, traces: Rng) -> "Mesh":
         """Draw twelve tables: each above the lowest layer is fed by one to three tables of the layer below."""
         names = [[f"l{layer}t{n}" for n in range(count)] for layer, count in enumerate(LAYERS)]
         upstream = dict.fromkeys(names[0], ()) | {
@@ -115,10 +130,49 @@ class Mesh:
             for below, layer in pairwise(names)
             for name in layer
         }
-        return cls(rng, upstream, {name: str(rng.choice(SCHEDULES)) for name in upstream})
+        mesh = cls(rng, upstream, {name: str(rng.choice(SCHEDULES)) for name in upstream}, traces=traces)
+        mesh.draw_columns()
+        return mesh
 
-    def config(self, folder: str) -> str:
-        """Return the configuration of the mesh."""
+    def draw_columns(self) -> None:
+        """Draw what each column is made of: of one or two columns of one table that feeds it, in the mean 1.3.
+
+        Three in ten pairs of tables have a filter or a join on one column.
+        """
+        rng = self.traces
+        for name, feeds in self.upstream.items():
+            made: dict[str, dict[str, set[str]]] = {parent: {} for parent in feeds}
+            for column in COLUMNS if feeds else ():
+                parent = str(rng.choice(feeds))
+                sources = rng.choice(COLUMNS, size=2 if rng.random() < 0.3 else 1, replace=False)
+                made[parent][column] = set(sources.tolist())
+            for parent in feeds:
+                if rng.random() < 0.3:
+                    made[parent]["*"] = {str(rng.choice(COLUMNS))}
+            self.made[name] = made
+
+    def feed(self, source: tuple[str, str | None], fed: tuple[str, str]) -> None:
+        """Let a column (None: one of them) of a table feed that of another; nine in ten such ways are recorded."""
+        (upper, column), (table, made) = source, fed
+        if upper == table or self.traces.random() >= 0.9:
+            return
+        way = [table]
+        if upper not in self.upstream[table]:
+            way = [next(name for name in self.upstream[table] if upper in self.upstream[name]), table]
+        columns = [*(str(self.traces.choice(COLUMNS)) for _ in way[1:]), made]
+        below = column or str(self.traces.choice(COLUMNS))
+        for parent, child, its in zip([upper, *way[:-1]], way, columns, strict=True):
+            self.made[child][parent].setdefault(its, set()).add(below)
+            below = its
+
+    def forget(self) -> None:
+        """Forget the lineage of columns of one pair of tables in five."""
+        for feeds in self.made.values():
+            for parent in [parent for parent in feeds if self.traces.random() < 0.2]:
+                del feeds[parent]
+
+    def config(self, folder: str, *, with_columns: bool) -> str:
+        """Return the configuration of the mesh, with or without the lineage of columns."""
         lines = ["version: 1", "project: mesh", f'storage: {{url: "sqlite:///{folder}/store.db"}}']
         lines += ["sources: {lake: {files: '*.csv'}, house: {files: '*.csv'}}", "tables:"]
         for name, feeds in self.upstream.items():
@@ -128,9 +182,18 @@ class Mesh:
             checks += "{type: not_null, id: parts, columns: [a], by: country}"
             lines.append(
                 f"  - {{name: {name}, source: {source}, upstream: [{', '.join(feeds)}], "
-                f'schedule: "{self.schedules[name]}", checks: [{checks}]}}'
+                f'schedule: "{self.schedules[name]}", checks: [{checks}], '
+                f"upstream_columns: {self._recorded(name) if with_columns else {}}}}"
             )
         return "\n".join(lines) + "\n"
+
+    def _recorded(self, name: str) -> str:
+        return json.dumps(
+            {
+                parent: {column: sorted(sources) for column, sources in made.items()}
+                for parent, made in self.made[name].items()
+            }
+        )
 
     def above(self, name: str) -> Mapping[str, int]:
         """Return the tables upstream with their distance."""
@@ -145,13 +208,29 @@ class Mesh:
             for at in self._times(0.25 * rng.lognormal(0, 1)):
                 check = str(rng.choice(("nulls", "amounts", "rows")))
                 self.faults.append(Fault(name, check, at, at + rng.lognormal(np.log(3), 1) * HOUR, rng.lognormal(4, 1)))
-            self.columns[name] += self._times(1 / 10)
+            self.columns[name] += [self._change(at) for at in self._times(1 / 10)]
             for at in self._times(1 / 7):
                 length = rng.lognormal(np.log(8), 1) * HOUR
                 self.shifts[name].append((at, at + length, float(rng.choice((0.6, 0.75, 1.4, 2.0)))))
         # deployments: a lognormal rate, in the median three a day for the whole mesh
         for at in self._times(3 * rng.lognormal(0, 0.7)):
             self.log(at, str(rng.choice(list(self.upstream))))
+
+        for name in self.upstream:
+            # failed jobs: a lognormal rate, in the median one in ten days for a table
+            count = int(self.traces.poisson(DAYS / 10 * self.traces.lognormal(0, 1)))
+            for day in self.traces.uniform(0, DAYS, count):
+                self.fail_job(START + timedelta(days=float(day)), name)
+
+    def _change(self, at: datetime) -> ColumnChange:
+        """Draw a change that caused nothing: six in ten add a column, the others change the type of one."""
+        return ColumnChange(at, None if self.traces.random() < 0.6 else str(self.traces.choice(COLUMNS)))
+
+    def fail_job(self, at: datetime, name: str) -> int:
+        """Log that the job failed that writes a table; return its place."""
+        note = f"run {len(self.events)}"
+        self.events.append(LoggedEvent(LoggedEventKind.OTHER, at, name, None, note, "ci", at, job=f"load_{name}"))
+        return len(self.events)
 
     def _times(self, a_day: float) -> list[datetime]:
         count = int(self.rng.poisson(a_day * DAYS))
@@ -192,17 +271,23 @@ class Mesh:
         match kind:
             case CauseKind.UPSTREAM:
                 its = str(rng.choice(("nulls", "amounts", "rows")))
-                self.faults.append(Fault(near, its, at, END, rng.lognormal(4, 1)))
+                self.faults.append(Fault(near, its, at, self._over(began), rng.lognormal(4, 1)))
                 self._pass_on(name, near, at, began)
+                self.feed((near, OF_CHECK.get(its)), (name, OF_CHECK[check]))
                 planted = Planted(kind, near, its)
             case CauseKind.SCHEMA:
-                self.columns[place].append(at)
+                self.columns[place].append(self._lead_to(OF_CHECK[check], name, ColumnChange(at, None), place))
                 planted = Planted(kind, place, "columns")
+            case CauseKind.JOB:
+                self.feed((place, None), (name, OF_CHECK[check]))
+                planted = Planted(kind, place, number=self.fail_job(at, place))
             case CauseKind.EVENT:
                 logged = at + timedelta(minutes=float(rng.normal(0, 5)))  # people and pipelines log it a little off
+                self.feed((place, None), (name, OF_CHECK[check]))
                 planted = Planted(kind, place, number=self.log(logged, place))
             case CauseKind.VOLUME:
-                self.shifts[place].append((at, END, float(rng.choice((0.3, 0.5, 0.7, 1.5, 2.5)))))
+                self.shifts[place].append((at, self._over(began), float(rng.choice((0.3, 0.5, 0.7, 1.5, 2.5)))))
+                self.feed((place, None), (name, OF_CHECK[check]))
                 planted = Planted(kind, place, "rows")
             case CauseKind.SEGMENT:
                 self.share = float(rng.beta(8, 2))
@@ -210,6 +295,17 @@ class Mesh:
                 planted = Planted(kind, name, words=str(rng.choice(CAUSES)))
         self.faults.append(focus)
         return focus, planted
+
+    def _lead_to(self, column: str, name: str, change: ColumnChange, place: str) -> ColumnChange:
+        """Draw what changed: nine in ten times a column that feeds that of the incident; one in ten, one is new."""
+        changed = None if self.traces.random() < 0.1 else str(self.traces.choice(COLUMNS))
+        changed = column if changed and place == name else changed
+        self.feed((place, changed), (name, column))
+        return replace(change, column=changed)
+
+    def _over(self, began: datetime) -> datetime:
+        """Draw when a cause upstream is over: one in five while the incident goes on, the others last to the end."""
+        return began + (END - began) * self.traces.random() if self.traces.random() < 0.2 else END
 
     def _pass_on(self, name: str, near: str, at: datetime, began: datetime) -> None:
         """Let half of the tables between fail too."""
@@ -229,26 +325,40 @@ class Case:
     @classmethod
     def draw(cls, seed: int, kind: CauseKind | None) -> "Case":
         """Draw a case."""
-        mesh = Mesh.draw(np.random.default_rng(seed))
+        mesh = Mesh.draw(np.random.default_rng(seed), np.random.default_rng([seed, 1]))
         mesh.add_noise()
-        return cls(mesh, *mesh.plant(kind))
+        case = cls(mesh, *mesh.plant(kind))
+        mesh.forget()
+        return case
 
     @contextmanager
     def stored(self) -> Iterator[tuple[Project, ReadTransaction]]:
         """Store the history and yield what reads it."""
+        with self._stored() as (_, project, tx):
+            yield project, tx
+
+    @contextmanager
+    def _stored(self) -> Iterator[tuple[Project, Project, ReadTransaction]]:
+        """Store the history and yield what reads it, without and with the lineage of columns."""
         with TemporaryDirectory() as folder:
-            file = Path(folder, "tablewatch.yaml")
-            file.write_text(self.mesh.config(folder), encoding="utf-8")
-            project = Project(load(file), SimulatedClock(END))
+            projects = []
+            for with_columns in (False, True):
+                file = Path(folder, f"{with_columns}.yaml")
+                file.write_text(self.mesh.config(folder, with_columns=with_columns), encoding="utf-8")
+                projects.append(Project(load(file), SimulatedClock(END)))
             with open_store(f"sqlite:///{folder}/store.db") as store:
                 self._store(store)
                 with store.reading() as tx:
-                    yield project, tx
+                    yield projects[0], projects[1], tx
 
-    def causes(self) -> IncidentCauses | None:
-        """Store the history and return what may have caused the incident; None if no check noticed it."""
-        with self.stored() as (project, tx):
-            return self.causes_in(project, tx)
+    def causes(self) -> tuple[IncidentCauses, IncidentCauses] | None:
+        """Store the history and return what may have caused the incident, without and with the lineage of columns.
+
+        None if no check noticed it.
+        """
+        with self._stored() as (without, using, tx):
+            both = self.causes_in(without, tx), self.causes_in(using, tx)
+        return None if both[0] is None or both[1] is None else (both[0], both[1])
 
     def causes_in(self, project: Project, tx: ReadTransaction) -> IncidentCauses | None:
         """Return what may have caused the incident of a stored history; None if no check noticed it."""
@@ -262,7 +372,7 @@ class Case:
             self._add_past(tx)
             for event in sorted(self.mesh.events, key=lambda event: int(event.note.split()[1])):
                 tx.logged_events.add(event)
-            for name in self.mesh.upstream:
+            for name in (self.focus.table, *self.mesh.above(self.focus.table)):  # no others are asked for
                 self._watch(tx, name)
 
     def _add_past(self, tx: WriteTransaction) -> None:
@@ -339,9 +449,11 @@ class Case:
     def _look(self, name: str, at: datetime) -> Iterator[tuple[str, Outcome]]:
         """Yield what the checks of a table find at a moment."""
         mesh, rng = self.mesh, self.mesh.rng
-        changes = sum(change <= at for change in mesh.columns[name])
-        drifted = {f"c{number}": "int64" for number in range(4 + changes)}
-        recent = any(timedelta() <= at - change < timedelta(hours=12) for change in mesh.columns[name])
+        changes = sorted((change for change in mesh.columns[name] if change.at <= at), key=lambda change: change.at)
+        drifted = dict.fromkeys(COLUMNS, "int64")
+        for number, change in enumerate(changes):
+            drifted[change.column or f"new{number}"] = f"int64 #{number}"
+        recent = any(at - change.at < timedelta(hours=12) for change in changes)
         strict = hash_of(name) % 2 == 0  # half of the schema checks forbid what changes, until a user accepts it
         yield "columns", Outcome(Status.FAIL if recent and strict else Status.PASS, Message("c"), {"columns": drifted})
         spread = 0.03 + 0.09 * (hash_of(name) % 7) / 6

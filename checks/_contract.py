@@ -185,6 +185,8 @@ class CheckParameters(BaseModel):
     """Whether `judge` has an answer of its own for a table without rows; else `on_empty` decides."""
     looks_again: ClassVar[bool] = False
     """Whether `follow_up` has something to say."""
+    judges_values: ClassVar[bool] = False
+    """Whether a failure is one of the values of its `column` or `columns`, and not of whole rows."""
     compares_sources: ClassVar[bool] = False
     """Whether the table that it refers to may be in another source."""
     main_number: ClassVar[MainNumber | None] = None
@@ -350,6 +352,7 @@ class Check(Protocol):
     judges_empty: ClassVar[bool]
     judges_absence: ClassVar[bool]
     looks_again: ClassVar[bool]
+    judges_values: ClassVar[bool]
     compares_sources: ClassVar[bool]
     main_number: ClassVar[MainNumber | None]
     summary: ClassVar[str]

@@ -20,6 +20,7 @@ class AcceptedValues(TakesSample):
     """Values of a column are in a list; NULL is allowed by default."""
 
     summary: ClassVar[str] = "Values of a column are in a list; NULL is allowed by default."
+    judges_values: ClassVar[bool] = True
     main_number: ClassVar[MainNumber | None] = MainNumber("violations", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 

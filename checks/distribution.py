@@ -67,6 +67,7 @@ class Distribution(LearnsNumber):
     """The values of a column are distributed as in a reference."""
 
     summary: ClassVar[str] = "A column is distributed as in a reference table, or as in an earlier time window (drift)."
+    judges_values: ClassVar[bool] = True
     main_number: ClassVar[MainNumber | None] = MainNumber("psi", high="max_psi")
     warn_limits: ClassVar[frozenset[str]] = frozenset(
         {"max_psi", "max_jensen_shannon", "max_wasserstein", "max_new_share", "max_lost_share", "limits", "deviation"}

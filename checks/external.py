@@ -23,6 +23,7 @@ from checks._contract import (
     unknown,
 )
 from checks._outcome import Message
+from checks.parameters.columns import ColumnNames
 from checks.parameters.scalars import PositiveDuration
 
 _PASSED: Final = Message("{check}: passed, reported by {origin}")
@@ -47,6 +48,7 @@ class External(CheckParameters):
     """A check that another tool evaluates. Its results arrive by `tablewatch import`, or over HTTP."""
 
     summary: ClassVar[str] = "Another tool evaluates it, such as dbt; its results are imported."
+    judges_values: ClassVar[bool] = True
     takes_where: ClassVar[bool] = False
     takes_on_empty: ClassVar[bool] = False
     judges_empty: ClassVar[bool] = True
@@ -56,6 +58,7 @@ class External(CheckParameters):
     reference: Annotated[str, MinLen(1), MaxLen(500)] | None = Field(
         None, description="Name of the check in the other tool; by default the id."
     )
+    columns: ColumnNames | None = Field(None, description="Columns that it is about, where that is known.")
     every: PositiveDuration = Field(
         timedelta(days=1), description="Longest time between two results; later, the check counts as not run."
     )

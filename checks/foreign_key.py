@@ -29,6 +29,7 @@ class ForeignKey(CheckParameters):
     """Every value is found in another table; a NULL in it points to nothing and is no orphan (MATCH SIMPLE)."""
 
     summary: ClassVar[str] = "Every value exists in another table; NULL is allowed."
+    judges_values: ClassVar[bool] = True
     main_number: ClassVar[MainNumber | None] = MainNumber("orphans", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 

@@ -63,6 +63,7 @@ class Metric(TakesSample, LearnsLimits):
     """An aggregate stays within limits, or near its median on the same weekday of the weeks before."""
 
     summary: ClassVar[str] = "An aggregate stays within limits, or near its usual value for the weekday."
+    judges_values: ClassVar[bool] = True
     main_number: ClassVar[MainNumber | None] = MainNumber("value", low="min", high="max", again="number")
     warn_limits: ClassVar[frozenset[str]] = frozenset(
         {"min", "max", "tolerance", "max_deviation", "limits", "deviation"}

@@ -29,6 +29,7 @@ class NotNull(TakesSample, LearnsLimits):
     """Named columns hold no NULL, or at most a share of them."""
 
     summary: ClassVar[str] = "Columns have no NULL, or at most a share of NULL."
+    judges_values: ClassVar[bool] = True
     main_number: ClassVar[MainNumber | None] = MainNumber("nulls", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio", "limits", "deviation"})
 

@@ -19,6 +19,7 @@ class Pattern(TakesSample):
     """Values of a column of texts match a regular expression; NULL is allowed."""
 
     summary: ClassVar[str] = "Texts match a regular expression; NULL is allowed."
+    judges_values: ClassVar[bool] = True
     main_number: ClassVar[MainNumber | None] = MainNumber("violations", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 

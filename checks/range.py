@@ -26,6 +26,7 @@ class Range(TakesSample, TakesSegments):
     """Values lie between two limits, which are numbers, dates or times; NULL is allowed."""
 
     summary: ClassVar[str] = "Values are between two limits; NULL is allowed."
+    judges_values: ClassVar[bool] = True
     main_number: ClassVar[MainNumber | None] = MainNumber("violations", again="share")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 

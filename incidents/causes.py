@@ -1,16 +1,18 @@
 """Rank what may have caused an incident: facts near its beginning, scored by fixed and documented parts.
 
-A score is a product of five parts, each between 0 and 1:
+A score is a product of seven parts, each between 0 and 1:
 
-- `prior`: how often something of the kind is a cause (`PRIORS`; fixed, not learned).
+- `prior`: how often something of the kind is a cause where it is seen (`PRIORS`; fixed, not learned).
 - `time`: the chance that the effect of something that happened then first shows between `earliest` and `latest`, when
   the data of the incident went bad. The delay is log-logistic: half of all effects show within `HALF_SHOWN`, a fifth
   take longer than four times that. It is divided by the same chance for something that happened at `earliest`. What
   certainly came later has none. Of a fact whose own time lies in an interval, the mean over that. Where the load time
-  of the first bad rows is known, `LOADED` of the part is the share of effects that take longer than from there to it.
+  of the first bad rows is known, `LOADED` of the part is how likely a delay of that length is, beside none.
 - `lineage`: `FURTHER` for each step upstream.
 - `strength`: how large the change was, or how alike the incidents are.
-- `rarity`: one over one plus the number of such facts that are expected in a time like this by chance.
+- `rarity`: one over one plus the number of such facts that are expected in a time like this by chance, in `RARE`.
+- `columns`: whether the columns of the fact feed those of the incident (`COLUMNS`).
+- `lasting`: less for what was as usual again before the data went bad, or while the incident went on.
 
 Scores order candidates. They are no probabilities: nothing here knows what was not recorded.
 """
@@ -28,16 +30,23 @@ from incidents._model import Incident, Onset, Resolution
 
 HALF_SHOWN: Final = timedelta(hours=2)
 """Half of all effects show within this time."""
-FURTHER: Final = 0.85
-LOADED: Final = 0.75
+FURTHER: Final = 0.65
+RARE: Final = 0.02
+"""Where so many facts are expected by chance, the part is a half."""
+COLUMNS: Final[Mapping[bool | None, float]] = {True: 1.0, None: 0.5, False: 0.05}
+"""By whether the columns of a candidate feed those of the incident; None where that is not known."""
+OVER_BEFORE, OVER_SINCE = 0.1, 0.3
+"""For what was as usual again before the data of the incident went bad, and while the incident went on."""
+LOADED: Final = 0.85
 """The weight of the load time of the first bad rows; the rest is that of the interval, as load times can be wrong."""
 USUAL: Final = timedelta(days=28)
 """How far back facts of a kind are counted, to tell what is usual."""
-STRONG, MODERATE = 0.5, 0.2
+STRONG, MODERATE = 0.1, 0.01
 """From which score on a candidate is called strong, and moderate; below that it is weak."""
 TOGETHER: Final = timedelta(hours=1)
 """Incidents of a table detected within this time failed together."""
-_HOUR: Final = timedelta(hours=1)
+_LOAD: Final = timedelta(hours=24)
+"""So long after a cause upstream is repaired, its effect may wait for the next load."""
 _RESOLUTION: Final = timedelta(minutes=1)
 """What began in the same minute may have been the cause: people log times by the minute."""
 _POINTS: Final = 24
@@ -51,6 +60,7 @@ class CauseKind(StrEnum):
     SCHEMA = "schema-change"
     VOLUME = "volume-shift"
     EVENT = "event"
+    JOB = "failed-job"
     SEGMENT = "segment"
     EARLIER = "earlier-incident"
 
@@ -64,32 +74,36 @@ class Likelihood(StrEnum):
 
 
 PRIORS: Final[Mapping[CauseKind, float]] = {
-    CauseKind.UPSTREAM: 0.9,
-    CauseKind.SCHEMA: 0.8,
-    CauseKind.EVENT: 0.6,
-    CauseKind.VOLUME: 0.6,
-    CauseKind.EARLIER: 0.5,
+    CauseKind.SCHEMA: 1.0,
+    CauseKind.VOLUME: 0.9,
+    CauseKind.UPSTREAM: 0.6,
     CauseKind.SEGMENT: 0.5,
+    CauseKind.JOB: 0.15,
+    CauseKind.EVENT: 0.08,
+    CauseKind.EARLIER: 0.07,
 }
+OFTEN: Final = 3
+"""From so many earlier incidents of one cause on, that cause comes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """When the data of an incident went bad: between `earliest` and `latest`.
 
-    `loaded_at`: the load time of the first bad rows, None if it is not known.
+    `loaded_at`: the load time of the first bad rows, None if it is not known. `ended_at`: the end of the incident.
     """
 
     earliest: datetime
     latest: datetime
     loaded_at: datetime | None = None
+    ended_at: datetime | None = None
 
     @classmethod
     def of(cls, incident: Incident) -> "Beginning":
         """Return when the newest episode of an incident began."""
         onset = incident.last.onset
         latest = max(onset.at, min(onset.latest, incident.last.detected_at))
-        return cls(min(onset.earliest, onset.at), latest, _loaded_at(onset))
+        return cls(min(onset.earliest, onset.at), latest, _loaded_at(onset), incident.last.resolved_at)
 
     @property
     def _width(self) -> timedelta:
@@ -101,8 +115,8 @@ class Beginning:
         if self.loaded_at is None:
             return interval
         delays = [self.loaded_at - moment for moment in _moments(since, until)]
-        longer = sum(1 - _shown(delay) for delay in delays if delay >= timedelta()) / len(delays)
-        return LOADED * longer + (1 - LOADED) * interval
+        likely = sum((1 - _shown(delay)) ** 2 for delay in delays if delay >= timedelta()) / len(delays)
+        return LOADED * likely + (1 - LOADED) * interval
 
     def _fit_of_interval(self, since: datetime, until: datetime) -> float:
         moments = _moments(since, until)
@@ -112,8 +126,20 @@ class Beginning:
         return min(1.0, shown / len(moments) / _shown(self._width))
 
     def expected(self, a_day: float) -> float:
-        """Return how many facts are expected in a time like this by chance, given how many there usually are a day."""
-        return a_day * ((self._width + 2 * HALF_SHOWN) / timedelta(days=1))
+        """Return how many facts are expected in a time like this by chance, given how many there usually are a day.
+
+        Where none was in `USUAL`, one might have been.
+        """
+        width = self._width if self.loaded_at is None else timedelta()
+        return (a_day + timedelta(days=1) / USUAL) * ((width + 2 * HALF_SHOWN) / timedelta(days=1))
+
+    def lasting(self, ended_at: datetime | None) -> float:
+        """Return the part of a score of something that was over at a time, None while it lasts."""
+        if ended_at is None:
+            return 1.0
+        if ended_at < self.latest:
+            return OVER_BEFORE
+        return OVER_SINCE if self.ended_at is None or self.ended_at > ended_at + _LOAD else 1.0
 
 
 def _loaded_at(onset: Onset) -> datetime | None:
@@ -137,7 +163,8 @@ class Clue:
     """A fact that may be a cause: it happened between `since` and `until` (None: it has no time of its own).
 
     `distance`: steps upstream of the incident's table, 0 for the table itself. `a_day`: how many such facts there were
-    a day before. `evidence`: what views show of it, numbers and names; nothing here reads it.
+    a day before. `feeds`: whether its columns feed those of the incident, None where that is not known. `ended_at`:
+    when it was over, None while it lasts. `evidence`: what views show of it, numbers and names; nothing here reads it.
     """
 
     kind: CauseKind
@@ -148,6 +175,8 @@ class Clue:
     distance: int = 0
     strength: float = 1.0
     a_day: float = 0.0
+    feeds: bool | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +188,13 @@ class ScoreParts:
     lineage: float
     strength: float
     rarity: float
+    columns: float
+    lasting: float
 
     @property
     def score(self) -> float:
         """Return their product."""
-        return self.prior * self.time * self.lineage * self.strength * self.rarity
+        return self.prior * self.time * self.lineage * self.strength * self.rarity * self.columns * self.lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,27 +232,32 @@ def _parts(beginning: Beginning, clue: Clue) -> ScoreParts:
         time=1.0 if clue.since is None or clue.until is None else beginning.fit(clue.since, clue.until),
         lineage=FURTHER**clue.distance,
         strength=clue.strength,
-        rarity=1 / (1 + beginning.expected(clue.a_day)),
+        rarity=1.0 if clue.since is None else 1 / (1 + beginning.expected(clue.a_day) / RARE),
+        columns=COLUMNS[clue.feeds],
+        lasting=beginning.lasting(clue.ended_at),
     )
 
 
-def upstream_clue(beginning: Beginning, incidents: Sequence[Incident], *, distance: int) -> Clue | None:
+def upstream_clue(
+    beginning: Beginning, incidents: Sequence[Incident], *, distance: int, feeds: bool | None = None
+) -> Clue | None:
     """Return the clue that the incidents of one table upstream are: that whose beginning fits best, and how many do.
 
     None if none began before the end of the beginning. What ended as no incident, or as a duplicate, is left out.
     """
     mistaken = {Resolution.EXPECTED, Resolution.FALSE_POSITIVE, Resolution.DUPLICATE}
     spans = [
-        (beginning.fit(*times), times, incident)
+        (beginning.fit(*times), times, incident, episode.resolved_at)
         for incident in incidents
         if incident.resolution not in mistaken
-        for times in (_times_before(beginning, episode.onset) for episode in incident.episodes)
+        for episode in incident.episodes
+        for times in (_times_before(beginning, episode.onset),)
     ]
     fitting = sorted((span for span in spans if span[0] > 0), key=lambda span: (-span[0], span[2].id))
     if not fitting:
         return None
-    best, (since, until), incident = fitting[0]
-    beside = {other.id for fit, _, other in fitting if fit > best / 2}
+    best, (since, until), incident, ended_at = fitting[0]
+    beside = {other.id for fit, _, other, _ in fitting if fit > best / 2}
     return Clue(
         CauseKind.UPSTREAM,
         incident.table,
@@ -230,6 +266,8 @@ def upstream_clue(beginning: Beginning, incidents: Sequence[Incident], *, distan
         until,
         distance,
         a_day=_a_day([span[2] for span in spans if span[2].id not in beside]),
+        feeds=feeds,
+        ended_at=ended_at,
     )
 
 
@@ -265,8 +303,8 @@ def earlier_clues(incident: Incident, others: Sequence[Incident]) -> Sequence[Cl
     for same in groups.values():
         alike, best = max(same, key=lambda pair: (pair[0], pair[1].id))
         evidence = {"incident": best, "incidents": len(same), "alike": alike}
-        share = len(same) / sum(map(len, groups.values()))
-        clues.append(Clue(CauseKind.EARLIER, best.table, evidence, strength=alike * (0.5 + share / 2)))
+        often = min(1.0, len(same) / OFTEN)
+        clues.append(Clue(CauseKind.EARLIER, best.table, evidence, strength=alike**1.5 * often**2))
     return clues
 
 

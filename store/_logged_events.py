@@ -39,6 +39,7 @@ class LoggedEventRow(Row, table=True):
     actor: str = line()
     recorded_at: datetime = time("recorded_us", "recorded_at")
     removes: int | None = whole(optional=True)
+    job: str | None = line(optional=True)
 
 
 _EVENT: Final = LoggedEventRow.__table__
@@ -96,6 +97,7 @@ class LoggedEventWriter(LoggedEventReader):
             _EVENT.c.table_name.is_not_distinct_from(event.table),
             _EVENT.c.source.is_not_distinct_from(event.source),
             _EVENT.c.note == event.note,
+            _EVENT.c.job.is_not_distinct_from(event.job),
         )
         known = _LOGGED.first(self._connection.execute(_standing().where(*same).limit(1)))
         if known is not None:

@@ -38,7 +38,7 @@ OLDEST: Final = "0007"
 """The revision from which stores are upgraded."""
 COPYING, MOVED, MOVING = "copying", "moved", "moving"
 """What stands in the place of the revision while a store is moved to another database, and afterwards."""
-NEW: Final = "0031"
+NEW: Final = "0032"
 """The revision of `migrations/tables.sql`, with which new stores begin."""
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(

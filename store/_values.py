@@ -168,7 +168,10 @@ class LoggedEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """Something that happened to a table, to all of a source, or (neither is named) to any table. `note`: by people."""
+    """Something that happened to a table, to all of a source, or (neither is named) to any table. `note`: by people.
+
+    `job`: the name of the job that failed, where that is what happened.
+    """
 
     kind: LoggedEventKind
     happened_at: datetime
@@ -178,6 +181,7 @@ class LoggedEvent:
     actor: str
     recorded_at: datetime
     id: int = 0
+    job: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

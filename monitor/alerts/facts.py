@@ -15,7 +15,7 @@ from monitor.alerts.batch import HOUR, ready
 from monitor.alerts.decide import NotificationReason, last_delivered
 from monitor.alerts.decision_record import DecisionAction, DecisionRecord, was_dropped
 from monitor.alerts.digest import digest_id, last_slot
-from monitor.alerts.hold import LONGEST_GRACE, NO_RECIPIENTS, HoldRules, Lineage, Recipients
+from monitor.alerts.hold import LONGEST_GRACE, NO_RECIPIENTS, HoldRules, Recipients
 from monitor.alerts.reminders import due_reminders
 from monitor.config import Config
 from monitor.config.project import Project
@@ -149,9 +149,9 @@ def read_hold_rules(
 ) -> HoldRules:
     """Return what may hold back alerts of these incidents: silences, and incidents upstream; of `disabled` channels."""
     tables = {incident.table for incident in incidents}
-    lineage = Lineage.of(config)
-    upstream = {ancestor for table in tables for ancestor in lineage.ancestors(table)}
-    related = tuple(sorted(upstream.union(*(lineage.descendants(table) for table in tables))))
+    lineage = config.lineage
+    upstream = {ancestor for table in tables for ancestor in lineage.above(table)}
+    related = tuple(sorted(upstream.union(*(lineage.below(table) for table in tables))))
     around: list[Incident] = []
     if related and config.alerts.mute_downstream:
         around = tx.incidents.matching(IncidentFilter(states=_UNRESOLVED, tables=related))

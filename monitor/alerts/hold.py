@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from checks import Kind, Severity
@@ -137,48 +137,6 @@ class Hold:
     until: datetime | None
 
 
-class Lineage:
-    """The tables upstream and downstream of each table, directly or not; never the table itself, even in a cycle."""
-
-    def __init__(self, upstream: Mapping[str, Iterable[str]]) -> None:
-        self._upstream = {table: tuple(parents) for table, parents in upstream.items()}
-        self._ancestors: dict[str, frozenset[str]] = {}
-
-    @classmethod
-    def of(cls, config: Config) -> "Lineage":
-        """Return the lineage that a configuration declares."""
-        return cls({table.name: table.upstream for table in config.tables if table.upstream})
-
-    def ancestors(self, table: str) -> frozenset[str]:
-        """Return the tables that a table is made from."""
-        if table not in self._ancestors:
-            self._ancestors[table] = _reach(table, self._upstream)
-        return self._ancestors[table]
-
-    def descendants(self, table: str) -> frozenset[str]:
-        """Return the tables that are made from a table."""
-        return _reach(table, self._downstream)
-
-    @cached_property
-    def _downstream(self) -> Mapping[str, Sequence[str]]:
-        children: dict[str, list[str]] = {}
-        for table, parents in self._upstream.items():
-            for parent in parents:
-                children.setdefault(parent, []).append(table)
-        return children
-
-
-def _reach(table: str, steps: Mapping[str, Sequence[str]]) -> frozenset[str]:
-    names: set[str] = set()
-    waiting = list(steps.get(table, ()))
-    while waiting:
-        item = waiting.pop()
-        if item not in names:
-            names.add(item)
-            waiting += steps.get(item, ())
-    return frozenset(names - {table})
-
-
 class HoldRules:
     """What holds alerts back at one moment: the configuration, the active silences, the incidents around."""
 
@@ -190,7 +148,6 @@ class HoldRules:
         around: Iterable[Incident],
         now: datetime,
         recipients: Recipients = NO_RECIPIENTS,
-        lineage: Lineage | None = None,
     ) -> None:
         """Prepare the rules of a moment.
 
@@ -200,13 +157,12 @@ class HoldRules:
             around: incidents of tables up- and downstream: unresolved ones, and those resolved within `LONGEST_GRACE`.
             now: the present, UTC.
             recipients: of the incidents around: an incident of which no channel is notified mutes nothing.
-            lineage: that of the configuration, if it is at hand.
         """
         self._config = config
         self._recipients = recipients
         self._now = now
         self._silences = silences
-        self.lineage = lineage or Lineage.of(config)
+        self.lineage = config.lineage
         self._notified: dict[int, bool] = {}
         self._around: dict[str, list[Incident]] = {}
         for incident in around:
@@ -225,7 +181,7 @@ class HoldRules:
         """Return the unresolved incidents that an unresolved one mutes, by detection."""
         if not self._config.alerts.mute_downstream or root.state is State.RESOLVED:
             return ()
-        below = self._on(self.lineage.descendants(root.table))
+        below = self._on(self.lineage.below(root.table))
         return sorted(
             (incident for incident in below if incident.state is not State.RESOLVED and self._mutes(root, incident)),
             key=_rank,
@@ -266,7 +222,7 @@ class HoldRules:
     def _downstream(self, incident: Incident) -> Hold | None:
         if not self._config.alerts.mute_downstream:
             return None
-        above = self._on(self.lineage.ancestors(incident.table))
+        above = self._on(self.lineage.above(incident.table))
         roots = sorted(
             (current_incident for current_incident in above if self._mutes(current_incident, incident)), key=_rank
         )
@@ -286,7 +242,7 @@ class HoldRules:
         """Check whether an incident on a table upstream mutes another."""
         if root.id == incident.id or incident.kind is not Kind.QUALITY or root.severity.rank < incident.severity.rank:
             return False
-        in_cycle = incident.table in self.lineage.ancestors(root.table)
+        in_cycle = incident.table in self.lineage.above(root.table)
         return (not in_cycle or _rank(root) < _rank(incident)) and self._is_notified(root)
 
     def _is_notified(self, incident: Incident) -> bool:

@@ -83,10 +83,10 @@ def _draw(console: "Console", project: "Project", events: "Sequence[LoggedEvent]
         (
             str(event.id),
             format_time(event.happened_at, project.config.timezone),
-            event.kind.value,
+            event.kind.value if event.job is None else "failed job",
             event.table or (f"source {event.source}" if event.source else "any table"),
             event.actor,
-            event.note,
+            event.note if event.job is None else f"{event.job}: {event.note}",
         )
         for event in events
     ]

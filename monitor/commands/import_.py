@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.config.project import Project
-    from monitor.integrations.results import ExternalRun, IgnoredItem, ImportedRun
+    from monitor.integrations.openlineage import ImportedLineage
+    from monitor.integrations.results import ExternalRun, FailedJob, IgnoredItem, ImportedRun
 
 _SHOWN = 20
 _WITHOUT_CONFIGURATION = ("config.not_found", "config.empty")  # `> tablewatch.yaml` makes an empty file first
@@ -149,7 +150,7 @@ def _import_target(invocation: Invocation, target: Path, *, partial: bool) -> No
         except FutureRun as error:
             raise Stop(ExitCode.USAGE, error.problem) from None
     hint = f"print checks for them with 'tablewatch import dbt {target} --config'"
-    _report(invocation, project, imported.runs, hint=hint)
+    _report(invocation, project, imported.runs, hint=hint, failed=imported.failed)
 
 
 def _print_configuration(invocation: Invocation, target: Path, source: str | None, page: Page) -> None:
@@ -178,8 +179,14 @@ app.command("incidents")(import_incidents)
 def import_openlineage(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="OpenLineage events: one a line, or a JSON list.")],
+    results: Annotated[
+        bool, typer.Option("--results", help="Record assertions and failed jobs instead of printing lineage.")
+    ] = False,
 ) -> None:
-    """Print what feeds the configured tables, as `upstream` to add to them. Nothing is written.
+    """Print what feeds the configured tables, by column where events say so, owners and checks, to add to them.
+
+    Nothing is written. With --results, record the results of assertions for the checks that are configured, and failed
+    runs as failed jobs. Importing an event again changes nothing.
 
     Example: tablewatch import openlineage events.jsonl
     """
@@ -192,31 +199,45 @@ def import_openlineage(
         lineage = read_lineage(project, file)
     except UnreadableEvents as error:
         raise Stop(ExitCode.USAGE, error.problem) from None
+    if results:
+        _record_events(invocation, project, file, lineage)
+        return
     _note_not_taken(invocation, lineage.not_taken)
-    invocation.note(
-        f"{count(len(lineage.upstream), 'table')} with lineage, {len(lineage.new)} of them with tables that are new"
-    )
+    invocation.note(f"{count(len(lineage.upstream), 'table')} with lineage, {len(lineage.new)} with something new")
     result = {
         "schema": "tablewatch.import-openlineage/1",
         "ok": True,
         "tables": [
-            {"table": name, "upstream": list(tables), "new": list(lineage.new.get(name, ()))}
-            for name, tables in lineage.upstream.items()
+            {"table": name, "upstream": list(lineage.upstream.get(name, ())), "new": dict(lineage.new.get(name, {}))}
+            for name in dict.fromkeys([*lineage.upstream, *lineage.new])
         ],
+        "owners": dict(lineage.owners),
         "not_taken": [{"name": item.name, "reason": item.reason} for item in lineage.not_taken],
     }
 
     def draw(console: "Console") -> None:
-        import yaml
-
+        from monitor.integrations.proposal import in_one_line
         from monitor.terminal.console import print_plain
 
-        for name, tables in lineage.new.items():
-            both = [*(current.upstream if (current := project.config.table(name)) else ()), *tables]
-            text = yaml.safe_dump({"upstream": both}, default_flow_style=None, allow_unicode=True, width=10**6)
-            print_plain(console, f"# table {name}\n{text.strip()}\n")
+        if lineage.owners:
+            print_plain(console, f"owners: {in_one_line(dict(lineage.owners))}\n")
+        for name, entry in lineage.new.items():
+            lines = "\n".join(f"{key}: {in_one_line(value)}" for key, value in entry.items())
+            print_plain(console, f"# table {name}\n{lines}\n")
 
     invocation.emit(result, draw)
+
+
+def _record_events(invocation: Invocation, project: "Project", file: Path, lineage: "ImportedLineage") -> None:
+    from monitor.integrations.results import FutureRun, import_run, log_failed_jobs
+
+    with project.open_store() as store:
+        try:
+            failed = log_failed_jobs(project, store, lineage.failed, actor="openlineage")
+            runs = {f"{file.name}, {run.run_id}": import_run(project, store, run) for run in lineage.runs}
+        except FutureRun as error:
+            raise Stop(ExitCode.USAGE, error.problem) from None
+    _report(invocation, project, runs, hint="add the checks that the command prints without --results", failed=failed)
 
 
 @app.command("results")
@@ -265,7 +286,14 @@ def _read_run(file: Path) -> "ExternalRun":
         raise Stop(ExitCode.USAGE, *problems) from None
 
 
-def _report(invocation: Invocation, project: "Project", runs: "Mapping[str, ImportedRun]", *, hint: str) -> None:
+def _report(
+    invocation: Invocation,
+    project: "Project",
+    runs: "Mapping[str, ImportedRun]",
+    *,
+    hint: str,
+    failed: "Sequence[FailedJob]" = (),
+) -> None:
     from monitor.reporting.terminal_views.pass_report import result_as_json, result_lines
 
     def draw(console: "Console") -> None:
@@ -273,10 +301,12 @@ def _report(invocation: Invocation, project: "Project", runs: "Mapping[str, Impo
             for line in result_lines(run.results):
                 console.print(line)
             console.print(_sum_up(name, run))
+        for job in failed:
+            console.print(f"failed job of {job.table}: {job.job} ({job.note})")
 
     for run in runs.values():
         _note_not_taken(invocation, run.not_taken)
-    if not any(run.results or run.already_imported for run in runs.values()):
+    if not failed and not any(run.results or run.already_imported for run in runs.values()):
         message = "no result belongs to a configured check, so nothing was imported"
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("results.nothing", message, hint=hint))
     invocation.emit(
@@ -285,6 +315,7 @@ def _report(invocation: Invocation, project: "Project", runs: "Mapping[str, Impo
             "ok": True,
             "project": project.config.project,
             "runs": [_run_as_json(name, run, result_as_json) for name, run in runs.items()],
+            "failed_jobs": [{"job": job.job, "table": job.table, "at": job.at.isoformat()} for job in failed],
         },
         draw,
     )

@@ -19,6 +19,7 @@ from monitor.config.load import Loaded, load, load_for, load_readable, load_tree
 from monitor.config.model import (
     BusinessHours,
     Config,
+    Consumer,
     Cost,
     CsvFormat,
     Domain,
@@ -44,6 +45,7 @@ __all__ = [
     "Channel",
     "Config",
     "ConfigError",
+    "Consumer",
     "Contract",
     "Cost",
     "CsvFormat",

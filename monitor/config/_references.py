@@ -146,6 +146,8 @@ def references_of(tables: Iterable[Node], names: Names) -> Iterator[Problem]:
         yield from _check_name(child(table, "domain"), names.domains, "domain", "domains")
         yield from _check_name(child(table, "owner"), names.owners, "owner", "owners")
         yield from _check_each(child(table, "upstream"), names.tables, "table", "tables")
+        upstream = [name.value for name in items(child(table, "upstream")) if isinstance(name.value, str)]
+        yield from _known_keys(child(table, "upstream_columns"), upstream, "upstream table", "upstream")
 
 
 def _ownership(tree: Node, names: Names) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ _IsGone: TypeAlias = Callable[[str], bool]
 
 _TABLES: Final = (
     "tables * upstream? *",
+    "tables * upstream_columns? =",
     "maintenance? * tables *",
     "contracts? * tables *",
     "releases? * table",

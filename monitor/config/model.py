@@ -28,6 +28,7 @@ from monitor.config.daemon_model import (
     ReportPlans,
     Storage,
 )
+from monitor.config.lineage import Lineage
 from monitor.config.scalars import (
     Clock,
     Deferred,
@@ -259,6 +260,19 @@ class NamedTable(LateSection):
     table: str | None = Field(None, description="Its name within the source, where that differs.")
 
 
+class Consumer(Section):
+    """A dashboard, a report, an application or another use of a table."""
+
+    name: Annotated[str, MinLen(1)] = Field(description="Its name.")
+    type: str | None = Field(None, description="What it is, such as dashboard, notebook, application.")
+    owner: str | None = Field(None, description="Who answers for it: one of `owners`, a name or an address.")
+    url: Annotated[str, Field(pattern="^https?://[^\\s]+$")] | None = Field(None, description="Where it is.")
+    columns: tuple[str, ...] = Field((), description="Columns of the table that it uses; by default all.")
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class SharedSettings(LateSection):
     """What may hold for a table, or for all tables of a pattern."""
 
@@ -271,7 +285,12 @@ class SharedSettings(LateSection):
     )
     schedule_timezone: Zone | None = Field(None, description="Time zone of cron schedules; by default the project's.")
     upstream: tuple[str, ...] = Field((), description="Upstream tables.")
-    consumers: tuple[str, ...] = Field((), description="Consumers of the table, informational.")
+    upstream_columns: dict[str, dict[str, tuple[str, ...]]] = Field(
+        {},
+        description="Lineage of columns: for an upstream table, which of its columns each column here is made from; "
+        "'*' as a column is every one, for filters and joins.",
+    )
+    consumers: tuple[str | Consumer, ...] = Field((), description="Uses of the table: names, or what is known of them.")
     slo: Slo | None = Field(None, description="Service levels of the table.")
     loaded_at: str | None = Field(
         None, description="Column with the load time of a row; makes the occurrence time of incidents more precise."
@@ -371,13 +390,12 @@ class Config(LateSection):
         return self.owner_names.get(owner or "", owner)
 
     @cached_property
-    def fed_by(self) -> Mapping[str, tuple[str, ...]]:
-        """Return which tables each table feeds directly, in their order; those that feed none are left out."""
-        feeds: dict[str, tuple[str, ...]] = {}
-        for table in self.tables:
-            for name in table.upstream:
-                feeds[name] = (*feeds.get(name, ()), table.name)
-        return feeds
+    def lineage(self) -> Lineage:
+        """Return what feeds what."""
+        return Lineage(
+            {table.name: table.upstream for table in self.tables if table.upstream},
+            {table.name: table.upstream_columns for table in self.tables if table.upstream_columns},
+        )
 
     @cached_property
     def product_tables(self) -> Mapping[str, tuple[str, ...]]:
@@ -392,12 +410,16 @@ class Config(LateSection):
         """Return the products that a table is in."""
         return self._products_by_table.get(table, ())
 
-    def consumers_of(self, table: str) -> tuple[str, ...]:
-        """Return who uses a table, by its own words and those of its products."""
+    def consumers_of(self, table: str) -> tuple[Consumer, ...]:
+        """Return what uses a table, by its own entry and by those of its products; each name once."""
         configured = self.table(table)
         own = () if configured is None else configured.consumers
         products = [self.products[name].consumers for name in self.products_of(table)]
-        return tuple(dict.fromkeys([*own, *(name for names in products for name in names)]))
+        uses: dict[str, Consumer] = {}
+        for entry in (*own, *(name for names in products for name in names)):
+            use = entry if isinstance(entry, Consumer) else Consumer(name=entry)
+            uses.setdefault(use.name, use)
+        return tuple(uses.values())
 
     @cached_property
     def _products_by_table(self) -> Mapping[str, tuple[str, ...]]:

@@ -6,14 +6,15 @@ versions differ in what surrounds these. A check is found by its `reference`, th
 
 A test that is `error` or `skipped`, or that a complete run has no result of, is unknown. dbt leaves sources out of its
 files whose query failed, so that a missing source is unknown, too. A run that read no rows or a part of them
-(`--empty`, `--sample`) is no evidence, nor is one with other options than the run that opened an incident.
+(`--empty`, `--sample`) is no evidence, nor is one with other options than the run that opened an incident. A
+model, seed or snapshot that is `error` or `skipped` is logged as a failed job of its table, for causes of incidents.
 """
 
 import hashlib
 import hmac
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,14 +28,17 @@ from checks.parameters.errors import describe_error
 from incidents import State
 from monitor.config import Table
 from monitor.config.project import Project
+from monitor.integrations.datasets import DatasetNames
 from monitor.integrations.results import (
     Configured,
+    FailedJob,
     IgnoredItem,
     ImportedRun,
     Moment,
     Reading,
     add_reading,
     configured_checks,
+    log_failed_jobs,
     missing_readings,
     outcome_of,
     record_readings,
@@ -46,6 +50,8 @@ from store import Store
 RUN_RESULTS: Final = "run_results.json"
 FRESHNESS_FILES: Final = ("sources.json", "freshness.json")
 _TEST: Final = "test."
+_JOBS: Final = ("model.", "seed.", "snapshot.")
+_WITHOUT_QUOTES: Final = str.maketrans("", "", '"`[]')
 _EVALUATING: Final = ("test", "build")
 _COMMANDS: Final = {"generate": "dbt docs generate"}
 _SELECTING: Final = ("select", "exclude", "selector", "resource_types", "exclude_resource_types")
@@ -126,6 +132,10 @@ class _Entry(_Foreign):
         return start, max(start, end or metadata.generated_at)
 
 
+class _JobEntry(_Entry):
+    relation_name: str | None = None
+
+
 class _TestEntry(_Entry):
     failures: int | None = Field(None, ge=0, le=2**63 - 1)
 
@@ -177,9 +187,10 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class DbtImport:
-    """The import of a folder of artifacts: each file that was read, with its results."""
+    """The import of a folder of artifacts: each file that was read, with its results, and the jobs that failed."""
 
     runs: Mapping[str, ImportedRun] = field(default_factory=dict)
+    failed: Sequence[FailedJob] = ()
 
 
 def read_artifacts(target: Path, *, partial: bool = False) -> Sequence[Artifact]:
@@ -267,12 +278,30 @@ def import_artifacts(project: Project, store: Store, artifacts: Iterable[Artifac
         StoreError: the results of one file, and of those after it, were not recorded.
     """
     checks = configured_checks(project.config, "dbt")
-    runs = {}
+    runs: dict[str, ImportedRun] = {}
+    failed: list[FailedJob] = []
     for artifact in artifacts:
+        failed += log_failed_jobs(project, store, _failed_jobs(project, artifact), actor="dbt")
         is_freshness = artifact.name != RUN_RESULTS and not _has_tests(artifact)
         own_checks = {key: value for key, value in checks.items() if key[1].startswith(_TEST) is not is_freshness}
         runs[artifact.name] = _import_artifact(project, store, artifact, own_checks, is_freshness=is_freshness)
-    return DbtImport(runs)
+    return DbtImport(runs, failed)
+
+
+def _failed_jobs(project: Project, artifact: Artifact) -> Iterator[FailedJob]:
+    """Yield the models, seeds and snapshots of configured tables that were not built."""
+    names = DatasetNames(project)
+    for raw in artifact.entries:
+        if not isinstance(raw, dict) or not str(raw.get("unique_id")).startswith(_JOBS):
+            continue
+        try:
+            entry = _JobEntry.model_validate(raw)
+        except ValidationError:
+            continue  # named where results are read, as every entry that is no result
+        relation = (entry.relation_name or entry.unique_id).translate(_WITHOUT_QUOTES)
+        table = names.table_of(("", relation))
+        if entry.status in {"error", "skipped"} and table is not None:
+            yield FailedJob(entry.unique_id, table, entry.times(artifact.metadata)[1], f"dbt: {entry.status}")
 
 
 def _has_tests(artifact: Artifact) -> bool:

@@ -1,30 +1,39 @@
-"""Propose tables, owners, lineage and checks from the manifest of a dbt project (manifest.json, v12).
+"""Propose tables, owners, lineage, consumers and checks from the manifest of a dbt project (manifest.json, v12).
 
 https://docs.getdbt.com/reference/artifacts/manifest-json. Every data test becomes a check of type external; for
 `unique`, `not_null`, `accepted_values` and `relationships` the check of our own that asks the same stands beside it as
 a comment. Descriptions, owners (`meta.owner`, else the group's owner), tiers (`meta.tier`) and lineage are taken over.
+Exposures become consumers of the tables that they depend on. Columns are traced through compiled SQL (`dbt_columns`).
 """
 
+import graphlib
 import hashlib
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from monitor.config import Config
+from monitor.config.lineage import EVERY, Lineage
 from monitor.integrations.dbt import SchemaVersion, UnreadableArtifact, read_json
-from monitor.integrations.proposal import ProposedConfiguration, head_of, in_one_line
+from monitor.integrations.proposal import ProposedConfiguration, head_of, in_one_line, slug
 from monitor.integrations.results import configured_checks
+from monitor.terminal.output import count
 from monitor.terminal.problem import Problem
+
+if TYPE_CHECKING:
+    from monitor.integrations.dbt_columns import ModelColumns
 
 _MANIFEST: Final = "manifest.json"
 _TABLES: Final = frozenset({"model", "seed", "snapshot", "source"})
 _LONGEST_ID: Final = 80
 _DIGEST: Final = 8
 _DEEPEST: Final = 3
+_NAMED: Final = 5
+_LINEAGE: Final = ("upstream", "upstream_columns", "consumers")
 _REF: Final = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
 
 
@@ -35,6 +44,7 @@ class _Test:
     id: str
     reference: str
     severity: str | None = None
+    column: str | None = None
     equivalent: dict[str, Any] | None = None
 
 
@@ -47,6 +57,8 @@ class _Node:
     relation: str
     raw: Mapping[str, Any]
     tests: list[_Test] = field(default_factory=list)
+    is_watched: bool = False
+    """Whether it has tests, or is configured."""
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -74,11 +86,12 @@ def propose_configuration(target: Path, present: Config | None, *, source: str |
     manifest = read_json(path)
     if not isinstance(manifest.get("nodes"), dict):
         raise UnreadableArtifact(Problem("dbt.not_artifact", "no manifest of dbt: no mapping 'nodes'", str(path)))
-    project = _Project(manifest)
+    catalog = path.with_name("catalog.json")
+    project = _Project(manifest, read_json(catalog) if catalog.is_file() else {})
     name = _source_name(present, source)
     version = SchemaVersion.of(_of(manifest, "metadata").get("dbt_schema_version"))
     newer = None if version is None else version.newer
-    tables, notes = project.tables(present), [*([newer] if newer else []), *project.notes]
+    tables, notes = project.tables(present), [newer] if newer else []
     lines = [*_head(manifest, name)] if present is None else []
     lines += project.owner_lines(tables, present)
     new = [node for node in tables if present is None or present.table(node.name) is None]
@@ -92,6 +105,8 @@ def propose_configuration(target: Path, present: Config | None, *, source: str |
         lines.append(f"# add to the checks of table {in_one_line(node.name)}:")
         lines += [f"# {line}" for line in _check_lines(node)]
         notes.append(f"table '{node.name}' is configured already: its checks are printed as comments")
+    lines += [] if present is None else project.lineage_comments(present)
+    notes[1 if newer else 0 : 0] = project.notes
     checks = sum(len(node.tests) for node in tables)
     if not checks:
         lines.append("# every test of the project is configured")
@@ -114,8 +129,11 @@ def _source_name(present: Config | None, wanted: str | None) -> str:
 class _Project:
     """The tables and tests of a manifest."""
 
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: Mapping[str, Any], catalog: Mapping[str, Any]) -> None:
         self.notes: list[str] = []
+        self._catalog = {**_mappings(catalog, "nodes"), **_mappings(catalog, "sources")}
+        self._kind = str(_of(manifest, "metadata").get("adapter_type") or "")
+        self._exposures = _mappings(manifest, "exposures")
         self._groups = _mappings(manifest, "groups")
         raw = {**_mappings(manifest, "nodes"), **_mappings(manifest, "sources")}
         self._parents = {name: _parents(node) for name, node in raw.items()}
@@ -137,8 +155,13 @@ class _Project:
             self.notes.append(f"test '{name}' is skipped: {about}; add it to a table by hand")
             return
         severity = str(_of(test, "config").get("severity", "error")).lower()
+        column, kind = test.get("column_name"), _of(test, "test_metadata").get("name")
         proposed = _Test(
-            _check_id(name, test), name, "warning" if severity == "warn" else None, self._equivalent_check(test)
+            _check_id(name, test),
+            name,
+            "warning" if severity == "warn" else None,
+            column if isinstance(column, str) and kind != "unique" else None,
+            self._equivalent_check(test),
         )
         self._nodes[owner].tests.append(proposed)
 
@@ -176,6 +199,7 @@ class _Project:
         """Return the tables with tests that are not configured, in the order of their names."""
         configured = set() if present is None else {reference for _, reference in configured_checks(present, "dbt")}
         for node in self._nodes.values():
+            node.is_watched = bool(node.tests) or (present is not None and present.table(node.name) is not None)
             node.tests = [test for test in node.tests if test.reference not in configured]
         return sorted((node for node in self._nodes.values() if node.tests), key=lambda node: node.name)
 
@@ -194,12 +218,12 @@ class _Project:
         """Return the owner of a table by name: of its `meta`, else of its group; nothing without one."""
         if node.owners:
             first = node.owners[0]
-            return {_slug(first.get("name") or first["email"].partition("@")[0]): first}
+            return {slug(first.get("name") or first["email"].partition("@")[0]): first}
         group = node.raw.get("group")
         about = next((item for item in self._groups.values() if group is not None and item.get("name") == group), None)
         if about is None:
             return {}
-        return {_slug(str(group)): _owner_entry(_of(about, "owner"))}
+        return {slug(str(group)): _owner_entry(_of(about, "owner"))}
 
     def table_lines(self, node: _Node, source: str) -> Iterator[str]:
         """Yield a table of the configuration."""
@@ -213,28 +237,104 @@ class _Project:
             values["tier"] = node.meta["tier"]
         if isinstance(node.raw.get("description"), str) and node.raw["description"].strip():
             values["description"] = " ".join(node.raw["description"].split())[:500]
-        if upstream := self._upstream(node):
-            values["upstream"] = upstream
+        values |= self._lineage(node)
         yield f"  - name: {in_one_line(node.name)}"
         yield from (f"    {key}: {in_one_line(value)}" for key, value in values.items())
         yield "    checks:"
         yield from (f"    {line}" for line in _check_lines(node))
 
-    def _upstream(self, node: _Node) -> list[str]:
-        """Return the nearest tables with tests that feed a table: what has none is looked through."""
-        results: dict[str, None] = {}
-        waiting, seen = deque(self._parents[node.id]), {node.id}
+    def lineage_comments(self, present: Config) -> Iterator[str]:
+        """Yield what the lineage and the consumers of configured tables are where their entries state other ones."""
+        for node in sorted(self._nodes.values(), key=lambda item: item.name):
+            table = present.table(node.name)
+            if table is None:
+                continue
+            dumped = table.model_dump(mode="json", include=set(_LINEAGE), exclude_unset=True)
+            known = [use if isinstance(use, str) else use["name"] for use in dumped.get("consumers", ())]
+            for key, value in self._lineage(node).items():
+                is_there = (
+                    {use["name"] for use in value} <= set(known) if key == "consumers" else dumped.get(key) == value
+                )
+                if not is_there:
+                    yield f"# of table {in_one_line(node.name)}: {in_one_line({key: value})[1:-1]}"
+
+    def _lineage(self, node: _Node) -> Mapping[str, Any]:
+        """Return what feeds a table, by columns where these are traced, and its consumers, by keys of the file."""
+        way = self._way_to(self._parents[node.id], without=node.id)
+        upstream = [self._nodes[name] for name in way if self._is_watched(name)]
+        made = _columns_between(node.id, {node.id: self._parents[node.id], **way}, upstream, self._traced)
+        consumers = [_consumer(about) for about in self._exposures.values() if node.id in self._read_by(about)]
+        values = {"upstream": [item.name for item in upstream], "upstream_columns": made, "consumers": consumers}
+        return {key: value for key, value in values.items() if value}
+
+    def _is_watched(self, name: str) -> bool:
+        return name in self._nodes and self._nodes[name].is_watched
+
+    def _read_by(self, exposure: Mapping[str, Any]) -> Collection[str]:
+        """Return the nearest tables that are watched of those that an exposure depends on."""
+        return [name for name in self._way_to(_parents(exposure)) if self._is_watched(name)]
+
+    def _way_to(self, parents: Iterable[str], *, without: str | None = None) -> Mapping[str, Sequence[str]]:
+        """Return what feeds a table, up to the nearest that are watched, with what feeds each in turn."""
+        way: dict[str, Sequence[str]] = {}
+        waiting = deque(parents)
         while waiting:
             name = waiting.popleft()
-            if name in seen:
-                continue
-            seen.add(name)
-            parent = self._nodes.get(name)
-            if parent is not None and parent.tests:
-                results[parent.name] = None
-            else:
-                waiting += self._parents.get(name, ())
-        return list(results)
+            if name not in way and name != without and name in self._parents:
+                way[name] = () if self._is_watched(name) else self._parents[name]
+                waiting += way[name]
+        return way
+
+    @cached_property
+    def _traced(self) -> "ModelColumns":
+        from monitor.integrations.dbt_columns import trace_columns  # sqlglot takes a while
+
+        try:
+            order = list(graphlib.TopologicalSorter(self._parents).static_order())
+        except graphlib.CycleError:
+            order = list(self._parents)
+        nodes = {name: self._nodes[name].raw for name in order if name in self._nodes}
+        traced = trace_columns(nodes, self._parents, self._catalog, self._kind)
+        if traced.untraced:
+            names = ", ".join(sorted(self._nodes[name].name for name in traced.untraced)[:_NAMED])
+            about = "run 'dbt docs generate' first, which compiles them and writes their columns to catalog.json"
+            self.notes.append(f"columns of {count(len(traced.untraced), 'model')} not traced ({names}); {about}")
+        return traced
+
+
+def _columns_between(
+    name: str, parents: Mapping[str, Sequence[str]], upstream: Sequence[_Node], traced: "ModelColumns"
+) -> dict[str, dict[str, list[str]]]:
+    """Return for tables that feed one, directly or through tables that are not watched, what each column is made of.
+
+    What all columns are made of stands at `*`. Tables of which that is not known are left out.
+    """
+    if name not in traced.made:
+        return {}
+    edges = {table: traced.made[table] for table in parents if table in traced.made}
+    lineage = Lineage({table: [*parents[table], *edges.get(table, ())] for table in parents}, edges)
+    reach = {column: lineage.columns_above(name, frozenset({column})) for column in traced.columns[name]}
+    made: dict[str, dict[str, list[str]]] = {}
+    for node in upstream:
+        known = [(column, above.get(node.id, frozenset())) for column, above in reach.items()]
+        sources = {column: its for column, its in known if its is not None}
+        if len(sources) == len(known):
+            common = frozenset.intersection(*sources.values()) if len(sources) > 1 else frozenset()
+            made[node.name] = {EVERY: sorted(common)} if common else {}
+            made[node.name] |= {column: sorted(its - common) for column, its in sources.items() if its - common}
+    return made
+
+
+def _consumer(exposure: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return an exposure as a consumer: its label or name, what it is, who answers for it, where it is."""
+    owner, url = _owner_entry(exposure.get("owner")), exposure.get("url")
+    words = {
+        "name": exposure.get("label") or exposure.get("name"),
+        "type": exposure.get("type"),
+        "owner": owner.get("name") or owner.get("email"),
+        "url": url if isinstance(url, str) and re.fullmatch(r"https?://\S+", url) else None,
+    }
+    return {key: word for key, word in words.items() if isinstance(word, str) and word}
 
 
 def _head(manifest: Mapping[str, Any], source: str) -> Iterator[str]:
@@ -247,9 +347,11 @@ def _head(manifest: Mapping[str, Any], source: str) -> Iterator[str]:
 
 def _check_lines(node: _Node) -> Iterator[str]:
     for test in sorted(node.tests, key=lambda item: item.id):
-        check = {"type": "external", "origin": "dbt", "id": test.id, "reference": test.reference}
+        check: dict[str, Any] = {"type": "external", "origin": "dbt", "id": test.id, "reference": test.reference}
         if test.severity is not None:
             check["severity"] = test.severity
+        if test.column is not None:
+            check["columns"] = [test.column]
         yield f"  - {in_one_line(check)}"
         if test.equivalent is not None:
             yield f"  # the same as a check of our own: {in_one_line(test.equivalent)}"
@@ -325,7 +427,3 @@ def _owner_entry(owner: Any) -> dict[str, str]:
     if isinstance(owner, dict):
         return {key: owner[key] for key in ("name", "email") if isinstance(owner.get(key), str) and owner[key].strip()}
     return {}
-
-
-def _slug(text: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "owner"

@@ -4,7 +4,9 @@ Out: each stored run of a table is a run event with two facets, `dataQualityAsse
 (1-0-1) of the run. `actual` holds counts of rows and ages only, no other number of the data and no text. A check that
 could not be evaluated is `skip` among the tests, and no assertion: those are true or false.
 
-In: jobs that read some data sets and wrote others say what feeds what, at the level of tables.
+In: jobs that read some data sets and wrote others say what feeds what. The facets `columnLineage` and `ownership` add
+columns and owners to that. Assertions (`dataQualityAssertions`) are results of checks of `type: external`, and a run
+that failed is a failed job of the tables that it was to write.
 """
 
 import json
@@ -13,13 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
+from pydantic import TypeAdapter, ValidationError
+
 from checks import Check, Severity, Status
-from monitor.config import Config, Table
+from monitor.config import Config
+from monitor.config.lineage import EVERY
 from monitor.config.project import Project
-from monitor.integrations.results import IgnoredItem
+from monitor.integrations.datasets import DatasetNames, dataset_of
+from monitor.integrations.proposal import slug
+from monitor.integrations.results import ExternalRun, FailedJob, IgnoredItem, Moment
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.terminal.input_bounds import read_text
 from monitor.terminal.problem import Problem, not_read
@@ -84,28 +90,19 @@ def _assertion(test: Mapping[str, Any], check: Check | None) -> dict[str, Any]:
     return assertion
 
 
-def dataset_of(project: Project, name: str) -> dict[str, str]:
-    """Return namespace and name of a table by OpenLineage's naming: of PostgreSQL and files; else by our own names."""
-    table = project.config.table(name)
-    if table is None:
-        return {"namespace": project.config.project, "name": name}
-    source, relation = project.config.sources[table.source], table.table or table.name
-    parts = urlsplit(source.url or "")
-    if parts.scheme.split("+")[0] in {"postgresql", "postgres"}:
-        schema = relation if "." in relation else f"public.{relation}"
-        place = f"postgres://{parts.hostname or 'localhost'}:{parts.port or 5432}"
-        return {"namespace": place, "name": f"{parts.path.strip('/')}.{schema}"}
-    if (path := source.files or source.delta) is not None and "://" not in path:
-        return {"namespace": "file", "name": str((project.loaded.folder(table.source) / path).absolute())}
-    return {"namespace": f"{project.config.project}/{table.source}", "name": relation}
-
-
 @dataclass(frozen=True, slots=True)
 class ImportedLineage:
-    """The upstream tables of configured tables: all in the events, and those that the configuration lacks."""
+    """What events say of configured tables.
+
+    `upstream`: what feeds each. `new`: what each entry of the configuration lacks, by its keys. `owners`: those that
+    are not configured. `runs` and `failed`: the results and the failed jobs that the events tell.
+    """
 
     upstream: Mapping[str, Sequence[str]]
-    new: Mapping[str, Sequence[str]]
+    new: Mapping[str, Mapping[str, Any]]
+    owners: Mapping[str, Mapping[str, str]]
+    runs: Sequence[ExternalRun]
+    failed: Sequence[FailedJob]
     not_taken: Sequence[IgnoredItem]
 
 
@@ -126,10 +123,10 @@ def read_lineage(project: Project, path: Path) -> ImportedLineage:
     Raises:
         UnreadableEvents: it cannot be read, or an event is no JSON.
     """
-    names = _DatasetNames(project)
+    names, events = DatasetNames(project), list(_events(path))
     upstream: dict[str, dict[str, None]] = defaultdict(dict)
     not_taken: dict[str, IgnoredItem] = {}
-    for inputs, outputs in _runs(_events(path)):
+    for inputs, outputs in _runs(events):
         for dataset in (*inputs, *outputs):
             if names.table_of(dataset) is None:
                 not_taken[dataset[1]] = IgnoredItem(dataset[1], "no configured table has this name")
@@ -139,7 +136,108 @@ def read_lineage(project: Project, path: Path) -> ImportedLineage:
             if fed is not None:
                 upstream[fed] |= dict.fromkeys(table for table in tables if table != fed)
     complete = {name: tuple(tables) for name, tables in upstream.items() if tables}
-    return ImportedLineage(complete, _new(project.config, complete), tuple(not_taken.values()))
+    runs = [run for event in events if (run := _run_of(names, event)) is not None]
+    owners = _owners(names, events)
+    return ImportedLineage(
+        complete,
+        _new(project.config, complete, _columns(names, events), owners, runs),
+        {key: {"name": name} for key, name in owners.values() if key not in project.config.owners},
+        runs,
+        [job for event in events for job in _failed_jobs(names, event)],
+        tuple(not_taken.values()),
+    )
+
+
+def _columns(names: DatasetNames, events: Iterable[Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """Return what columns of tables are made from, by the facet `columnLineage`, as `upstream_columns` has it."""
+    made: dict[str, dict[str, dict[str, dict[str, None]]]] = {}
+    for table, output in (pair for event in events for pair in _tables(names, event.get("outputs"))):
+        facet = _facet(output, "columnLineage")
+        fields = facet.get("fields")
+        named = fields.items() if isinstance(fields, dict) else ()
+        sources = [(column, _items(field.get("inputFields"))) for column, field in named if isinstance(field, dict)]
+        for column, inputs in (*sources, (EVERY, _items(facet.get("dataset")))):
+            for upper, item in _tables(names, inputs):
+                if upper != table and isinstance(item.get("field"), str):
+                    made.setdefault(table, {}).setdefault(upper, {}).setdefault(column, {})[item["field"]] = None
+    return {
+        table: {upper: {column: list(its) for column, its in columns.items()} for upper, columns in above.items()}
+        for table, above in made.items()
+    }
+
+
+def _owners(names: DatasetNames, events: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[str, str]]:
+    """Return the first owner of each table by the facet `ownership`, as key and name."""
+    owners: dict[str, tuple[str, str]] = {}
+    for table, dataset in (
+        pair for event in events for key in ("inputs", "outputs") for pair in _tables(names, event.get(key))
+    ):
+        for owner in _items(_facet(dataset, "ownership").get("owners")):
+            name = owner.get("name")
+            if isinstance(name, str) and name.strip():
+                owners.setdefault(table, (slug(name.rpartition(":")[2]), name.rpartition(":")[2]))
+    return owners
+
+
+def _run_of(names: DatasetNames, event: Mapping[str, Any]) -> ExternalRun | None:
+    """Return the assertions of an event as the results of a run; None without any, and of our own events."""
+    if str(event.get("producer")).startswith("urn:tablewatch:"):
+        return None
+    results = {
+        (table, reference): {"check": reference, "table": table, "status": status}
+        for key in ("inputs", "outputs")
+        for table, dataset in _tables(names, event.get(key))
+        for reference, status, _ in _assertions(dataset)
+    }
+    run, at = event.get("run"), event.get("eventTime")
+    try:
+        return ExternalRun.model_validate(
+            {
+                "origin": "other",
+                "run_id": f"{run.get('runId') if isinstance(run, dict) else ''} {at}",
+                "started_at": at,
+                "ended_at": at,
+                "results": list(results.values()),
+            }
+        )
+    except ValidationError:
+        return None
+
+
+def _assertions(dataset: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
+    """Yield each assertion of a data set: its reference, its status, and its column, if it has one."""
+    for place in ("inputFacets", "facets"):
+        for item in _items(_facet(dataset, "dataQualityAssertions", place).get("assertions")):
+            column = item.get("column") if isinstance(item.get("column"), str) else None
+            words = [word for word in (item.get("assertion"), column) if isinstance(word, str) and word]
+            reference = item.get("name") if isinstance(item.get("name"), str) else ":".join(words)
+            if reference and isinstance(item.get("success"), bool):
+                failed = "warn" if item.get("severity") == "warn" else "fail"
+                yield reference, "pass" if item["success"] else failed, column
+
+
+def _failed_jobs(names: DatasetNames, event: Mapping[str, Any]) -> Iterator[FailedJob]:
+    job, kind = event.get("job"), str(event.get("eventType")).upper()
+    try:
+        at = TypeAdapter(Moment).validate_python(event.get("eventTime"))
+    except ValidationError:
+        return
+    if kind in {"FAIL", "ABORT"} and isinstance(job, dict) and isinstance(job.get("name"), str):
+        for table, _ in _tables(names, event.get("outputs")):
+            yield FailedJob(job["name"], table, at, f"OpenLineage: {kind.lower()}")
+
+
+def _items(value: Any) -> Sequence[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else ()
+
+
+def _tables(names: DatasetNames, datasets: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each data set that is a configured table, with that."""
+    for item in _items(datasets):
+        named = (names.table_of(dataset) for dataset in _datasets([item]))
+        table = next((name for name in named if name is not None), None)
+        if table is not None:
+            yield table, item
 
 
 def _runs(events: Iterable[Mapping[str, Any]]) -> Iterable[tuple[Sequence[tuple[str, str]], ...]]:
@@ -164,36 +262,41 @@ def _column_inputs(outputs: Any) -> Iterator[Any]:
             yield from sources if isinstance(sources, list) else ()
 
 
-def _facet(dataset: Any, name: str) -> Mapping[str, Any]:
-    facets = dataset.get("facets") if isinstance(dataset, dict) else None
+def _facet(dataset: Any, name: str, place: str = "facets") -> Mapping[str, Any]:
+    facets = dataset.get(place) if isinstance(dataset, dict) else None
     facet = facets.get(name) if isinstance(facets, dict) else None
     return facet if isinstance(facet, dict) else {}
 
 
-def _new(config: Config, upstream: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    present = {table.name: set(table.upstream) for table in config.tables}
-    new = {name: tuple(item for item in tables if item not in present[name]) for name, tables in upstream.items()}
-    return {name: tables for name, tables in new.items() if tables}
-
-
-class _DatasetNames:
-    """The configured tables by the names that events may use."""
-
-    def __init__(self, project: Project) -> None:
-        self._exact = {tuple(dataset_of(project, table.name).values()): table.name for table in project.config.tables}
-        self._tables: Sequence[Table] = project.config.tables
-
-    def table_of(self, dataset: tuple[str, str]) -> str | None:
-        """Return the name of the table that a data set is; None if it is none, or could be several."""
-        if dataset in self._exact:
-            return self._exact[dataset]
-        ending = f".{dataset[1].replace('/', '.').casefold()}"
-        matching = {
-            table.name
-            for table in self._tables
-            if ending.endswith((f".{table.name.casefold()}", f".{(table.table or table.name).casefold()}"))
-        }
-        return next(iter(matching)) if len(matching) == 1 else None
+def _new(
+    config: Config,
+    upstream: Mapping[str, Sequence[str]],
+    columns: Mapping[str, Mapping[str, Any]],
+    owners: Mapping[str, tuple[str, str]],
+    runs: Iterable[ExternalRun],
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the entry of each table lacks, as it would stand there with what it has."""
+    asserted: dict[str, dict[str, None]] = defaultdict(dict)
+    for result in (result for run in runs for result in run.results):
+        asserted[result.table or ""][result.check] = None
+    new: dict[str, dict[str, Any]] = {}
+    for table in config.tables:
+        entry: dict[str, Any] = {}
+        if more := [name for name in upstream.get(table.name, ()) if name not in table.upstream]:
+            entry["upstream"] = [*table.upstream, *more]
+        present = {name: {key: list(its) for key, its in made.items()} for name, made in table.upstream_columns.items()}
+        if (made := present | dict(columns.get(table.name, {}))) != present:
+            entry["upstream_columns"] = made
+        if table.name in owners and config.owner_of(table) is None:
+            entry["owner"] = owners[table.name][0]
+        known = {check.key for check in table.checks if check.type == "external" and check.origin == "other"}
+        if checks := [name for name in asserted.get(table.name, ()) if name not in known]:
+            entry["checks"] = [
+                {"type": "external", "origin": "other", "id": slug(name), "reference": name} for name in checks
+            ]
+        if entry:
+            new[table.name] = entry
+    return new
 
 
 def _datasets(value: Any) -> Sequence[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Text to put into the configuration, as the imports of definitions print it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -27,6 +28,11 @@ def in_one_line(value: Any) -> str:
     """Return a value as YAML in one line; `$` stands for itself."""
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
     return text.strip().removesuffix("...").strip().replace("$", "$$")
+
+
+def slug(text: str) -> str:
+    """Return a text as a key of the configuration."""
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "owner"
 
 
 def head_of(project: str, command: str) -> Sequence[str]:

@@ -17,7 +17,7 @@ from monitor.config.project import Project
 from monitor.scan.recorder import record_external_results
 from monitor.scan.results import CheckMeasurement, CheckResult, TableResult, targets_of
 from monitor.terminal.problem import Problem
-from store import Store
+from store import LoggedEvent, LoggedEventKind, Store
 
 MOST_RESULTS: Final = 10_000
 _BADNESS: Final = {Status.PASS: 0, Status.WARN: 1, Status.UNKNOWN: 2, Status.FAIL: 3}
@@ -99,6 +99,44 @@ class ImportedRun:
     results: Sequence[CheckResult]
     already_imported: bool
     not_taken: Sequence[IgnoredItem]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedJob:
+    """A job of another tool, such as a dbt model or a task, that was to write a table and failed, or was skipped."""
+
+    job: str
+    table: str
+    at: datetime
+    note: str
+
+
+def log_failed_jobs(project: Project, store: Store, jobs: Iterable[FailedJob], *, actor: str) -> Sequence[FailedJob]:
+    """Log failed jobs as events of their tables, each once; return those that are new.
+
+    Raises:
+        FutureRun: one failed in the future; none is logged.
+        StoreError: none is logged.
+    """
+    jobs, now, new = list(jobs), project.clock.now(), []
+    refuse_future(project, max((job.at for job in jobs), default=now))
+    if jobs:
+        with store.writing() as tx:
+            for job in jobs:
+                event = LoggedEvent(LoggedEventKind.OTHER, job.at, job.table, None, job.note, actor, now, job=job.job)
+                if tx.logged_events.add(event)[1]:
+                    new.append(job)
+    return new
+
+
+def refuse_future(project: Project, moment: datetime) -> None:
+    """Refuse what happened in the future.
+
+    Raises:
+        FutureRun: it did.
+    """
+    if (moment - project.clock.now()).total_seconds() > _FUTURE_S:
+        raise FutureRun(moment)
 
 
 Configured = Mapping[tuple[str, str], tuple[Table, External]]
@@ -205,9 +243,7 @@ def record_readings(
         FutureRun: it ended in the future.
         StoreError: nothing was recorded.
     """
-    latest = max((reading.ended_at for reading in readings.values()), default=None)
-    if latest is not None and (latest - project.clock.now()).total_seconds() > _FUTURE_S:
-        raise FutureRun(latest)
+    refuse_future(project, max((reading.ended_at for reading in readings.values()), default=project.clock.now()))
     batch = list(_table_results(project, checks, readings, run))
     results, known = record_external_results(batch, store=store, policy_of=project.policy_of)
     return ImportedRun(run[1], results, bool(batch) and known == len(batch), tuple(not_taken))

@@ -21,7 +21,7 @@ from monitor.alerts.decide import FLAPPING_NOTICE, needs_acknowledged_notice
 from monitor.alerts.decision_record import RECHECK_AFTER, hold_ends, is_held_by, was_dropped
 from monitor.alerts.digest import next_slot
 from monitor.alerts.facts import AlertFacts, DueIncidents, pending_channels
-from monitor.alerts.hold import LONGEST_GRACE, HoldReason, HoldRules, Lineage, Recipients, quiet_times, quiet_until
+from monitor.alerts.hold import LONGEST_GRACE, HoldReason, HoldRules, Recipients, quiet_times, quiet_until
 from monitor.alerts.notification_pass import NotificationPass, PendingDecision, PlannedMessage
 from monitor.alerts.reminders import is_missed, may_be_reminded, missing_channels
 from monitor.alerts.route import next_in_line_at
@@ -78,10 +78,6 @@ class ReplayedAlerts:
     calendar_edge: datetime = _EPOCH
     """The next time of `_calendar_times`."""
     ids: Iterator[int] = field(default_factory=count)
-    lineage: Lineage = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.lineage = Lineage.of(self.project.config)
 
     def play(self, events: Iterable[Event], *, until: datetime) -> Iterator[Alarm]:
         """Apply events in order, and yield the alerts up to a time."""
@@ -251,7 +247,8 @@ class ReplayedAlerts:
         """
         if not self.skipped:
             return
-        tables = {name for table in (*changed, *notified) for name in self.lineage.descendants(table)}.union(changed)
+        lineage = self.project.config.lineage
+        tables = {name for table in (*changed, *notified) for name in lineage.below(table)}.union(changed)
         is_reminded = (
             self.incidents[number].table in tables for number in self.open_ids if number in self.notifications
         )
@@ -365,9 +362,7 @@ class ReplayedAlerts:
         notifications = {incident.id: list(self.notifications.get(incident.id, {}).values()) for incident in around}
         latest = {incident.id: last for incident in around if (last := self.transitions.get(incident.id)) is not None}
         recipients = Recipients(notifications, pending_channels(latest, config.alerts.channels))
-        return HoldRules(
-            config, silences=silences, around=around, now=self.now, recipients=recipients, lineage=self.lineage
-        )
+        return HoldRules(config, silences=silences, around=around, now=self.now, recipients=recipients)
 
     def _incidents_around(self) -> Iterator[Incident]:
         """Yield the incidents that may mute others: open ones, and those resolved within `LONGEST_GRACE`."""
@@ -434,13 +429,15 @@ def _related_events(project: Project, tx: ReadTransaction, checks: Sequence[str]
     """Return the events of other checks on tables up- and downstream, of which incidents mute one another."""
     if not project.config.alerts.mute_downstream:
         return []
-    lineage, replayed = Lineage.of(project.config), frozenset(checks)
+    replayed = frozenset(checks)
     tables = {
         table.name
         for table in project.config.tables
         if any(table.check_id(check) in replayed for check in table.checks)
     }
-    related = tables.union(*(lineage.ancestors(table) | lineage.descendants(table) for table in tables)) - tables
+    lineage = project.config.lineage
+    near = (name for table in tables for name in (*lineage.above(table), *lineage.below(table)))
+    related = set(near) - tables
     if not related:
         return []
     incidents = tx.incidents.matching(IncidentFilter(tables=tuple(sorted(related))))

@@ -1,7 +1,6 @@
 """The central catalogue: who answers for a table, what feeds it, who uses it, how it is, and what its downtime cost."""
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Self
@@ -10,44 +9,12 @@ from pydantic import Field
 
 from checks.classes.counts import ClosedPart
 from incidents import Downtime, DowntimeCost, Spans, Window, measure_by, price_by, to_us
-from monitor.config import Config, Table
+from monitor.config import Table
 from monitor.config.project import Project
 from monitor.summaries.health import TableState, TableStatus
 from monitor.summaries.shapes import Moment, Money, Shape, as_hours
 
 RECENT: Final = timedelta(days=28)
-
-
-@dataclass(frozen=True, slots=True)
-class TableLineage:
-    """What feeds a table and what it feeds: `near` directly, `far` through others. Names, in the order of discovery."""
-
-    upstream: tuple[str, ...]
-    upstream_all: tuple[str, ...]
-    downstream: tuple[str, ...]
-    downstream_all: tuple[str, ...]
-
-
-def lineage_of(table: Table, config: Config) -> TableLineage:
-    """Return the lineage of a table, as the configuration says; a circle ends where it began."""
-    name, feeds = table.name, config.fed_by
-    return TableLineage(
-        table.upstream,
-        _reach(name, lambda item: () if (fed := config.table(item)) is None else fed.upstream),
-        feeds.get(name, ()),
-        _reach(name, lambda item: feeds.get(item, ())),
-    )
-
-
-def _reach(name: str, following: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    visited = {name: None}
-    waiting = deque(following(name))
-    while waiting:
-        item = waiting.popleft()
-        if item not in visited:
-            visited[item] = None
-            waiting += following(item)
-    return tuple(visited)[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +119,10 @@ class CataloguedTable(TableStatus):
             source=table.source,
             description=table.description,
             schedule=None if table.schedule is None else str(table.schedule),
-            consumers=table.consumers,
+            consumers=tuple(str(use) for use in table.consumers),
             products=tuple(project.config.products_of(table.name)),
             upstream=table.upstream,
-            downstream=lineage_of(table, project.config).downstream,
+            downstream=project.config.lineage.downstream(table.name),
             downtime=DowntimePeriods.of(project, loss),
             **more,
         )

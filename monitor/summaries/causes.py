@@ -4,7 +4,7 @@ Only what is in the store is looked at, and only of the table and of those upstr
 counts as checks measured them, logged events, the segments of a check, earlier incidents. No table is read.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,9 +25,11 @@ from incidents.causes import (
     upstream_clue,
 )
 from incidents.promise_score import StatementCount, StatementEvidence
-from monitor.config import Config, Table
+from monitor.config import Table
+from monitor.config.lineage import Columns
 from monitor.config.project import Project
 from monitor.summaries.incident import RESOLUTIONS, english_title, title_of
+from monitor.summaries.lineage import columns_of
 from monitor.summaries.measured_changes import MeasuredChange, column_changes, largest_share, value_shifts
 from monitor.summaries.shapes import Moment, Shape
 from store import LoggedEvent, LoggedEventKind, ReadTransaction, Result
@@ -118,18 +120,24 @@ class _FactReader:
         self._tx = tx
         self._incident = incident
         self.beginning = Beginning.of(incident)
-        every = _distances(self._config, incident.table)
+        every = {incident.table: 0} | dict(self._config.lineage.above(incident.table))
         self.distances = dict(list(every.items())[:_MOST_TABLES])
         self.left_out = len(every) - len(self.distances)
+        own = columns_of(project.check_of(incident))
+        self._feeding = {incident.table: own, **self._config.lineage.columns_above(incident.table, own)}
         self._since = self.beginning.earliest - USUAL
         self._near = {name: self._incidents(name) for name in self.distances if name != incident.table}
 
     def clues(self) -> Iterator[Clue]:
         """Yield the clues of each kind."""
         for name, near in self._near.items():
-            clue = upstream_clue(self.beginning, near, distance=self.distances[name])
-            if clue is not None:
-                yield clue
+            by_columns: dict[bool | None, list[Incident]] = {}
+            for incident in near:
+                by_columns.setdefault(self._feeds(name, self._columns_of(incident)), []).append(incident)
+            for feeds, incidents in by_columns.items():
+                clue = upstream_clue(self.beginning, incidents, distance=self.distances[name], feeds=feeds)
+                if clue is not None:
+                    yield clue
         for name in self.distances:
             table = self._config.table(name)
             if table is not None:
@@ -141,6 +149,22 @@ class _FactReader:
             self._incident.table, since=latest - _YEARS, until=latest, most=10 * _MOST_INCIDENTS
         )
         yield from earlier_clues(self._incident, [other for other in own if other.state is State.RESOLVED])
+
+    def _feeds(self, table: str, columns: Columns) -> bool | None:
+        """Check whether columns of a table feed those of the incident; None where it is not known, or of whole rows."""
+        feeding = self._feeding.get(table)
+        if feeding == frozenset():
+            return False
+        return None if feeding is None or columns is None else bool(feeding & columns)
+
+    def _columns_of(self, incident: Incident) -> Columns:
+        """Return the columns that an incident upstream is of: of a schema check those that changed."""
+        check = self._project.check_of(incident)
+        if check is None or check.type != "schema" or incident.check_id is None:
+            return columns_of(check)
+        earliest, detected = incident.last.onset.earliest, incident.last.detected_at
+        changes = column_changes(self._around(incident.check_id))
+        return next((item.columns for item in reversed(changes) if earliest <= item.until <= detected), None)
 
     def _incidents(self, table: str) -> list[Incident]:
         until = self.beginning.latest + _LATER
@@ -168,6 +192,8 @@ class _FactReader:
                         distance=self.distances[table.name],
                         strength=change.strength,
                         a_day=(len(changes) - 1) / max(days, 1.0),
+                        feeds=self._feeds(table.name, columns_of(check) if change.columns is None else change.columns),
+                        ended_at=change.ended_at,
                     )
 
     def _opened_an_incident(self, table: str, check_id: str, change: MeasuredChange) -> bool:
@@ -184,14 +210,16 @@ class _FactReader:
     def _events(self) -> Iterator[Clue]:
         until = self.beginning.latest + timedelta(microseconds=1)
         events = self._tx.logged_events.between(self._since, until, most=_MOST_EVENTS)
-        usual = Counter((event.kind, event.table, event.source) for event in events)
+        usual = Counter((event.kind, event.table, event.source, event.job) for event in events)
         for event in events:
             place = self._place_of(event)
             if place is not None:
                 distance, strength = place
-                a_day = (usual[event.kind, event.table, event.source] - 1) / (USUAL / _DAY)
+                a_day = (usual[event.kind, event.table, event.source, event.job] - 1) / (USUAL / _DAY)
                 at = event.happened_at
-                yield Clue(CauseKind.EVENT, event.table, {"event": event}, at, at, distance, strength, a_day)
+                kind = CauseKind.EVENT if event.job is None else CauseKind.JOB
+                feeds = None if event.table is None else self._feeds(event.table, None)
+                yield Clue(kind, event.table, {"event": event}, at, at, distance, strength, a_day, feeds)
 
     def _place_of(self, event: LoggedEvent) -> tuple[int, float] | None:
         """Return how far upstream an event was, and how strong it is for what it was about; None if elsewhere."""
@@ -217,20 +245,7 @@ class _FactReader:
             share = largest_share(whole[0], self._tx.results.segments_of(check_id, detected)) if whole else None
             if share is not None:
                 evidence = {"check": check_id, **share.evidence}
-                yield Clue(CauseKind.SEGMENT, self._incident.table, evidence, strength=share.strength)
-
-
-def _distances(config: Config, name: str) -> dict[str, int]:
-    """Return how many steps upstream tables are, the nearest first, from the table itself."""
-    distances, waiting = {name: 0}, deque([name])
-    while waiting:
-        current = waiting.popleft()
-        table = config.table(current)
-        for upstream in () if table is None else table.upstream:
-            if upstream not in distances:
-                distances[upstream] = distances[current] + 1
-                waiting.append(upstream)
-    return distances
+                yield Clue(CauseKind.SEGMENT, self._incident.table, evidence, strength=share.strength**2)
 
 
 _UPSTREAM: Final = Message(
@@ -247,6 +262,8 @@ _VALUE: Final = Message(
 _EVENT_OF_TABLE: Final = Message("{event} of {table} at {since:time}: {note}")
 _EVENT_OF_SOURCE: Final = Message("{event} of the source {source} at {since:time}: {note}")
 _EVENT: Final = Message("{event} at {since:time}: {note}")
+_JOB_OF_TABLE: Final = Message("the job {job}, which writes {table}, failed at {since:time}: {note}")
+_JOB: Final = Message("the job {job} failed at {since:time}: {note}")
 LOGGED_EVENTS: Final[Mapping[LoggedEventKind, Message]] = {
     LoggedEventKind.DEPLOY: Message("deployment"),
     LoggedEventKind.MIGRATION: Message("migration"),
@@ -280,10 +297,12 @@ def _named(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
         case CauseKind.SCHEMA | CauseKind.VOLUME:
             text = _COLUMNS if clue.kind is CauseKind.SCHEMA else _VALUE
             return NamedCause(candidate, text.given(**clue.evidence, **values), check_id=clue.evidence["check"])
-        case CauseKind.EVENT:
+        case CauseKind.EVENT | CauseKind.JOB:
             event = clue.evidence["event"]
             text = _EVENT_OF_TABLE if event.table else _EVENT_OF_SOURCE if event.source else _EVENT
-            message = text.given(event=LOGGED_EVENTS[event.kind], source=event.source, note=event.note, **values)
+            text = text if event.job is None else _JOB_OF_TABLE if event.table else _JOB
+            named = {"event": LOGGED_EVENTS[event.kind], "source": event.source, "job": event.job}
+            message = text.given(note=event.note, **named, **values)
             return NamedCause(candidate, message, event=event.id)
         case CauseKind.SEGMENT:
             return NamedCause(candidate, _SEGMENT.given(**clue.evidence), check_id=clue.evidence["check"])
@@ -325,6 +344,8 @@ class ScorePartsShape(Shape):
     lineage: float
     strength: float
     rarity: float
+    columns: float
+    lasting: float
 
 
 class PossibleCause(Shape):

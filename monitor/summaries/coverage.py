@@ -325,8 +325,8 @@ def table_gaps(
                 owner=config.owner_name(config.owner_of(table)),
                 tier=table.tier,
                 rows=rows.get(table.name),
-                consumers=config.consumers_of(table.name),
-                downstream=len(config.fed_by.get(table.name, ())),
+                consumers=tuple(map(str, config.consumers_of(table.name))),
+                downstream=len(config.lineage.downstream(table.name)),
                 gaps=tuple(_gaps(parts)),
                 **parts,
             )

@@ -10,7 +10,7 @@ from store import LoggedEvent, LoggedEventKind
 
 
 class LoggedEventLine(Shape):
-    """What happened, when, to which table or to the tables of which source, and who logged it."""
+    """What happened, when, to which table or the tables of which source, and who logged it. `job`: one that failed."""
 
     id: int
     kind: LoggedEventKind
@@ -18,6 +18,7 @@ class LoggedEventLine(Shape):
     table: str | None
     source: str | None
     note: str
+    job: str | None
     by: str
     recorded_at: Moment
 
@@ -31,6 +32,7 @@ class LoggedEventLine(Shape):
             table=event.table,
             source=event.source,
             note=event.note,
+            job=event.job,
             by=event.actor,
             recorded_at=event.recorded_at,
         )

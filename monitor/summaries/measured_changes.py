@@ -5,7 +5,7 @@ In: results of one check, oldest first, or of the segments of one run. Out: numb
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
@@ -28,12 +28,18 @@ _LEAST_SEGMENTS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChange:
-    """What changed between two measurements, how strongly (0 to 1), and the figures of it."""
+    """What changed between two measurements, how strongly (0 to 1), and the figures of it.
+
+    `columns`: those that are gone or of another type; None where it is no change of columns. `ended_at`: the first
+    measurement that was as usual again; None while it lasts.
+    """
 
     since: datetime
     until: datetime
     strength: float
     evidence: Mapping[str, Any]
+    columns: frozenset[str] | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +55,14 @@ def column_changes(results: Iterable[Result]) -> Sequence[MeasuredChange]:
     columns = ((result.measured_at, result.observed.get("columns")) for result in results)
     seen = [(at, names) for at, names in columns if isinstance(names, Mapping)]
     return [
-        MeasuredChange(since, until, 1.0, _drift(before, after))
+        MeasuredChange(since, until, 1.0, _drift(before, after), _lost(before, after))
         for (since, before), (until, after) in pairwise(seen)
         if before != after
     ]
+
+
+def _lost(before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name.casefold() for name in before if name not in after or before[name] != after[name])
 
 
 def _drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -90,6 +100,8 @@ def value_shifts(results: Iterable[Result]) -> Sequence[MeasuredChange]:
             if is_shifted and not was_shifted and previous is not None:
                 strength = min(1.0, abs(distance) / _HALVED)
                 shifts.append(MeasuredChange(previous, result.measured_at, strength, {"value": figure, "usual": now}))
+        if was_shifted and not is_shifted and shifts:
+            shifts[-1] = replace(shifts[-1], ended_at=result.measured_at)
         if not is_shifted:
             steady.append((figure, usual))
         previous = result.measured_at

@@ -156,5 +156,5 @@ def ports_of(config: Config, tables: Sequence[str]) -> ProductPorts:
     sources = [name for table in config.tables if table.name in inside for name in table.upstream]
     return ProductPorts(
         inputs=tuple(name for name in dict.fromkeys(sources) if name not in inside),
-        outputs=tuple(name for name in tables if not inside.issuperset(config.fed_by.get(name, ()))),
+        outputs=tuple(name for name in tables if not inside.issuperset(config.lineage.downstream(name))),
     )

@@ -26,6 +26,7 @@ class EventBody(Body):
     at: Time | None = Field(None, description="When it happened; by default now.")
     table: Name | None = Field(None, description="Table that it was about.")
     source: Name | None = Field(None, description="Source of tables that it was about; by default any table.")
+    job: Line | None = Field(None, description="Name of the job that failed, where that is the event.")
 
 
 def _add(acting: Acting, _: Nothing, body: EventBody) -> "tuple[LoggedEvent, bool]":
@@ -47,7 +48,8 @@ def _add(acting: Acting, _: Nothing, body: EventBody) -> "tuple[LoggedEvent, boo
         if at > now:
             raise _refused("an event has happened: its time is in the future")
         kind = LoggedEventKind(body.kind)
-        return tx.logged_events.add(LoggedEvent(kind, at, body.table, body.source, body.note, acting.actor, now))
+        event = LoggedEvent(kind, at, body.table, body.source, body.note, acting.actor, now, job=body.job)
+        return tx.logged_events.add(event)
 
 
 def _remove(acting: Acting, target: EventNumber, _: Body) -> "LoggedEvent":

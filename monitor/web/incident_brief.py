@@ -8,7 +8,6 @@ from markupsafe import Markup
 from incidents import Resolution
 from monitor.config.project import Project
 from monitor.reporting.render import environment, escape_markdown, show_hours_as_length, without_gaps
-from monitor.summaries.catalogue import lineage_of
 from monitor.summaries.incident import title_of
 from monitor.terminal.localizer import Localizer
 from monitor.terminal.redaction import visible
@@ -35,8 +34,6 @@ def incident_brief(
         Stop: there is none of that number.
     """
     page = show_incident(project, tx, IncidentNumber(id=number), project.clock.now())
-    table = project.config.table(page.table)
-    downstream = () if table is None else lineage_of(table, project.config).downstream_all
     redact = project.loaded.redactor
 
     def finalize(value: Any) -> Any:
@@ -57,8 +54,6 @@ def incident_brief(
         template.render(
             page=page,
             title=tidy(title_of(tx.incidents.get(number)).render(localizer)),
-            downstream=downstream,
-            consumers=project.config.consumers_of(page.table),
             project_name=project.config.project,
             zone=localizer.zone.key,
         )

@@ -428,6 +428,7 @@ CREATE TABLE logged_event (
     actor TEXT NOT NULL,
     recorded_us ${whole} NOT NULL,
     removes ${whole},
+    job TEXT,
     CONSTRAINT uq_logged_event_removes UNIQUE (removes),
     CONSTRAINT ck_logged_event_kind CHECK (kind = 'deploy' OR kind = 'migration' OR kind = 'backfill' OR kind = 'configuration' OR kind = 'other' OR kind = 'removal'),
     CONSTRAINT ck_logged_event_removes_iff_removal CHECK ((kind = 'removal') = (removes IS NOT NULL)),

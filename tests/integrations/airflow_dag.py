@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from airflow.sdk import DAG
+from tablewatch_airflow.hook import log_failure
 from tablewatch_airflow.operators import XCOM_KEY, IncidentLink, TablewatchCheckOperator, TablewatchReleaseGate
 
 PROGRAM = {"program": os.environ["SHOP_PROGRAM"], "config": os.environ["SHOP_CONFIG"]}
@@ -26,7 +27,8 @@ def note_error(context):
 with DAG("shop", schedule=None, default_args={"on_failure_callback": note_error}) as dag:
     TablewatchCheckOperator(task_id="passes", selector="orders", **QUICK)
     TablewatchCheckOperator(task_id="passes_deferred", selector=["orders"], deferrable=True, **QUICK)
-    TablewatchCheckOperator(task_id="fails", selector="tier:gold", **QUICK)
+    logged = {"on_failure_callback": [note_error, log_failure(["refunds"])]}
+    TablewatchCheckOperator(task_id="fails", selector="tier:gold", **logged, **QUICK)
     TablewatchCheckOperator(task_id="fails_deferred", selector="refunds", deferrable=True, **QUICK)
     TablewatchCheckOperator(task_id="fails_below_limit", selector="refunds", fail_on="critical", **QUICK)
     TablewatchCheckOperator(task_id="unknown", selector="lost", **QUICK)

@@ -149,6 +149,9 @@ def test_a_dag_runs_checks_and_stops_at_a_release_on_hold(
     assert tasks["fails"]["link"] == tasks["fails_deferred"]["link"] == incident["url"]
     assert tasks["unknown_allowed"]["xcom"]["not_evaluated"] == ["lost.not-null"]
     assert tasks["gate"]["xcom"]["state"] == "hold"
+    with shop.open_store() as store, store.reading() as tx:
+        (event,) = tx.logged_events.between(None, None, most=9)
+    assert (event.job, event.table, event.note) == ("shop.fails", "refunds", "Airflow: failed")
     for text in ("Nara", *(json.loads(value).get("password") for value in connections.values())):
         assert text is None or text not in json.dumps(tasks)
 

@@ -196,6 +196,7 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             ALTER TABLE clock DROP COLUMN boot; ALTER TABLE clock DROP COLUMN uptime_us;
             ALTER TABLE clock DROP COLUMN noted_us; ALTER TABLE clock DROP COLUMN compared_us;
             ALTER TABLE clock DROP COLUMN compared_all_us; ALTER TABLE clock DROP COLUMN compared_event;
+            ALTER TABLE logged_event DROP COLUMN job;
             UPDATE store_revision SET version_num = '0007';
             """
         )

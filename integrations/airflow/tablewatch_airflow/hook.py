@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -102,6 +102,15 @@ class TablewatchHook(BaseHook):
             requested |= {line["table"]: reply["as_of"] for line in reply["tables"]}
         return requested
 
+    def log_failed_job(self, job: str, table: str, note: str) -> None:
+        """Log that a job failed that writes a table: a candidate for the cause of incidents downstream.
+
+        Raises:
+            NotAnswered: there is no answer.
+            Refused: the table is not configured, or is another's.
+        """
+        self._ask("POST", "/events", json={"kind": "other", "job": job, "table": table, "note": note})
+
     def _ask(self, method: str, path: str, **how: Any) -> Mapping[str, Any]:
         try:
             with self.get_conn() as client:
@@ -133,6 +142,19 @@ class TablewatchHook(BaseHook):
             "headers": {} if not token else {"Authorization": f"Bearer {token}"},
             "timeout": _TIMEOUT_S,
         }
+
+
+def log_failure(
+    tables: Sequence[str], tablewatch_conn_id: str = TablewatchHook.default_conn_name
+) -> Callable[[Mapping[str, Any]], None]:
+    """Return an `on_failure_callback` that logs a task as a failed job of each of the tables that it writes."""
+
+    def log(context: Mapping[str, Any]) -> None:
+        task, hook = context["ti"], TablewatchHook(tablewatch_conn_id)
+        for table in tables:
+            hook.log_failed_job(f"{task.dag_id}.{task.task_id}", table, "Airflow: failed")
+
+    return log
 
 
 def page_address(table: str) -> str:

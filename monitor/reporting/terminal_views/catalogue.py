@@ -9,8 +9,9 @@ from checks import format_duration
 from incidents import Downtime, DowntimeCost, to_us
 from monitor.config.project import Project
 from monitor.reporting.terminal_views.incident import incident_headline
-from monitor.summaries.catalogue import IncrementalPart, Loss, TableLineage, lineage_of
+from monitor.summaries.catalogue import IncrementalPart, Loss
 from monitor.summaries.health import TableHealth, TableState, worst_first
+from monitor.summaries.lineage import Reach, ReachedConsumer, reach_by_column
 from monitor.summaries.promises import MeasuredPromise
 from monitor.summaries.scan_costs import LAST_DAYS, TableCost, format_spending
 from monitor.terminal.output import count
@@ -50,7 +51,7 @@ def draw_sheet(
     console.print(Text(f"{state.table.name}  {state.health.value}", "bold"))
     if state.table.description:
         console.print(tidy(state.table.description))
-    for label, text in _facts(project, state, lineage_of(state.table, project.config)):
+    for label, text in (*_facts(project, state), *_reach(project, state.table.name)):
         console.print(_line(label, text))
     console.print(_line("last 28 days", _loss(project, loss.recent, loss.recent_cost)))
     console.print(_line("to date", _loss(project, loss.whole, loss.whole_cost)))
@@ -94,7 +95,7 @@ def draw_incremental(console: "Console", project: Project, part: IncrementalPart
         console.print(_line("late changes", f"{changed}, by the full look {full_ago}"))
 
 
-def _facts(project: Project, state: TableState, lineage: TableLineage) -> Iterator[tuple[str, str]]:
+def _facts(project: Project, state: TableState) -> Iterator[tuple[str, str]]:
     table, config = state.table, project.config
     domain = config.domains.get(table.domain or "")
     title = f" ({domain.title})" if domain is not None and domain.title else ""
@@ -105,15 +106,31 @@ def _facts(project: Project, state: TableState, lineage: TableLineage) -> Iterat
     yield "tier", f"{table.tier or 'none'}{_rate(project, table.name)}"
     yield "source", table.source if table.table is None else f"{table.source}, as {table.table}"
     yield "schedule", "none: run manually or by another scheduler" if table.schedule is None else str(table.schedule)
-    yield "upstream", _names(lineage.upstream, lineage.upstream_all)
-    yield "downstream", _names(lineage.downstream, lineage.downstream_all)
-    yield "consumers", ", ".join(table.consumers) or "none"
+    yield "upstream", _names(config.lineage.above(table.name))
+    yield "downstream", _names(config.lineage.below(table.name))
     if products := config.products_of(table.name):
         yield "products", ", ".join(products)
 
 
-def _names(near: Sequence[str], reached: Sequence[str]) -> str:
-    far = [name for name in reached if name not in near]
+def _reach(project: Project, table: str) -> Iterator[tuple[str, str]]:
+    """Yield what is made from a table: consumers and people, and of each column that is known to feed something."""
+    whole = Reach.of(project.config, table)
+    yield "consumers", ", ".join(map(_use, whole.consumers)) or "none"
+    if whole.people:
+        yield "people", ", ".join(whole.people)
+    for part in reach_by_column(project.config, table):
+        fed = [f"{line.table}.{column}" for line in part.tables for column in line.columns or ()]
+        fed += [f"{line.table} (columns not known)" for line in part.tables if line.columns is None]
+        yield "column", f"{', '.join(part.of_columns or ())} -> {', '.join([*fed, *map(_use, part.consumers)])}"
+
+
+def _use(use: ReachedConsumer) -> str:
+    about = ", ".join(word for word in (use.type, use.owner) if word)
+    return f"{use.name} ({about})" if about else use.name
+
+
+def _names(steps: Mapping[str, int]) -> str:
+    near, far = ([name for name, step in steps.items() if (step > 1) is is_far] for is_far in (False, True))
     return (", ".join(near) or "none") + (f"; further: {', '.join(far)}" if far else "")
 
 

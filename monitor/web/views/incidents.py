@@ -10,6 +10,7 @@ from incidents import Incident
 from monitor.config.project import Project
 from monitor.summaries.causes import PossibleCause, causes_of
 from monitor.summaries.incident import IncidentSheet
+from monitor.summaries.lineage import Reach, columns_of
 from monitor.summaries.shapes import CheckFinding, Moment, Shape
 from monitor.triage.incident_editor import IncidentDetail, read_incident_detail, still_fails
 from monitor.verbs.incident import IncidentNumber
@@ -76,6 +77,7 @@ class IncidentPage(IncidentSheet):
     results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
     causes: tuple[EvidencedCause, ...]
+    reach: Reach
     violations: ViolationsSql | None
 
 
@@ -121,6 +123,7 @@ def incident_page(
         causes=tuple(
             EvidencedCause.of(cause, evidence=cause.message) for cause in causes_of(project, tx, incident).causes
         ),
+        reach=Reach.of(project.config, incident.table, columns_of(project.check_of(incident))),
         violations=violations_of(project, incident.table, project.check_of(incident), now) if with_sql else None,
     )
 

@@ -11,10 +11,11 @@ from incidents import to_us
 from monitor.config import Table
 from monitor.config.project import Project
 from monitor.reporting.timeline import Lanes
-from monitor.summaries.catalogue import CataloguedTable, IncrementalPart, lineage_of, losses_of, no_loss
+from monitor.summaries.catalogue import CataloguedTable, IncrementalPart, losses_of, no_loss
 from monitor.summaries.check_numbers import CheckNumber
 from monitor.summaries.health import TableHealth, health_list, states_of
 from monitor.summaries.incident import IncidentSummary, summaries_of
+from monitor.summaries.lineage import Reach, reach_by_column
 from monitor.summaries.logged_event import LoggedEventLine
 from monitor.summaries.promises import MeasuredPromise, PromiseLine, promises_of
 from monitor.summaries.scan_costs import ScanCostPart, TableCost
@@ -111,6 +112,8 @@ class TablePage(CataloguedTable):
     per_hour: Money
     check_results: tuple[CheckLine, ...]
     lineage: LineagePart
+    reach: Reach
+    reach_by_column: tuple[Reach, ...]
     releases: tuple[str, ...]
     incidents: tuple[IncidentSummary, ...]
     days: DrawnTime
@@ -131,8 +134,8 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
     if table is None:
         raise not_there("table.unknown", "there is no such table in the configuration")
     state = states_of(project, tx, [table])[0]
-    lineage = lineage_of(table, project.config)
-    near = [*_nearest(lineage.upstream, lineage.upstream_all), *_nearest(lineage.downstream, lineage.downstream_all)]
+    above, below = project.config.lineage.above(table.name), project.config.lineage.below(table.name)
+    near = [*list(above)[:_NEIGHBOURS], *list(below)[:_NEIGHBOURS]]
     health = health_list(project, tx, now, near).health if near else {}
     days = day_edges(project, now, STRIP_DAYS)
     spans = tx.incidents.spans_of([table.name], 0)
@@ -147,15 +150,14 @@ def show_table(project: Project, tx: ReadTransaction, query: TableQuery, now: da
         state,
         loss,
         as_of=now,
-        upstream_all=lineage.upstream_all,
-        downstream_all=lineage.downstream_all,
+        upstream_all=tuple(above),
+        downstream_all=tuple(below),
         next_run_at=None if scheduled is None else scheduled.due_at,
         per_hour=project.currency.number(rate),
         check_results=tuple(CheckLine.of(table, check, results, promises) for check in table.checks),
-        lineage=LineagePart(
-            upstream=_neighbours(lineage.upstream, lineage.upstream_all, health),
-            downstream=_neighbours(lineage.downstream, lineage.downstream_all, health),
-        ),
+        lineage=LineagePart(upstream=_neighbours(above, health), downstream=_neighbours(below, health)),
+        reach=Reach.of(project.config, table.name),
+        reach_by_column=reach_by_column(project.config, table.name),
         releases=tuple(name for name, item in project.config.releases.items() if item.table == table.name),
         incidents=summaries_of(project, newest, now),
         days=draw_days(
@@ -183,20 +185,11 @@ def _events(tx: ReadTransaction, table: Table, now: datetime) -> Sequence[Logged
     return about[:_RECENT]
 
 
-def _neighbours(
-    near: Sequence[str], reached: Sequence[str], health: Mapping[str, TableHealth]
-) -> tuple[LineageTable, ...]:
-    """Return tables of the lineage; what is not direct is given distance 2, however far it is."""
-    direct = set(near)
+def _neighbours(steps: Mapping[str, int], health: Mapping[str, TableHealth]) -> tuple[LineageTable, ...]:
     return tuple(
-        LineageTable(table=name, distance=1 if name in direct else 2, health=health.get(name))
-        for name in _nearest(near, reached)
+        LineageTable(table=name, distance=distance, health=health.get(name))
+        for name, distance in list(steps.items())[:_NEIGHBOURS]
     )
-
-
-def _nearest(near: Sequence[str], reached: Sequence[str]) -> Sequence[str]:
-    direct = set(near)
-    return [*near, *(name for name in reached if name not in direct)][:_NEIGHBOURS]
 
 
 def _promises(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from checks import Kind, Severity
 from incidents import Resolution, State
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.hold import LONGEST_GRACE, HoldReason, HoldRules, Lineage, Recipients
+from monitor.alerts.hold import LONGEST_GRACE, HoldReason, HoldRules, Recipients
 from monitor.config import Config
 from store import LastNotification, Scope, Silence
 from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
@@ -230,7 +230,7 @@ def test_what_is_muted_has_a_root_that_is_not(upstream, found, unheard):
     speaking = [incident for incident in incidents if now.hold(incident) is None]
     assert speaking
     for one in incidents:
-        above = now.lineage.ancestors(one.table)
+        above = now.lineage.above(one.table)
         if now.hold(one) is not None:
             roots = [root for root in speaking if root.table in above or root.table == one.table]
             assert any(root.severity.rank >= one.severity.rank and root.id not in unheard for root in roots)
@@ -242,10 +242,10 @@ def test_what_is_muted_has_a_root_that_is_not(upstream, found, unheard):
 def test_lineage_reads_the_same_from_both_ends(upstream):
     """A table is downstream of its ancestors and of nothing else, and never of itself."""
     config = lineage_config(upstream)
-    lineage = Lineage.of(config)
+    lineage = config.lineage
     for one in TABLES:
-        assert one not in lineage.ancestors(one)
-        assert lineage.descendants(one) == {other for other in TABLES if one in lineage.ancestors(other)}
+        assert one not in lineage.above(one)
+        assert set(lineage.below(one)) == {other for other in TABLES if one in lineage.above(other)}
 
 
 def test_what_is_over_mutes_nobody_by_name(config):

@@ -17,7 +17,8 @@ from monitor.clock import SimulatedClock
 from monitor.config import OpenLineage
 from monitor.config.project import Project
 from monitor.config.selector import select
-from monitor.integrations.openlineage import UnreadableEvents, dataset_of, read_lineage, run_event
+from monitor.integrations.datasets import dataset_of
+from monitor.integrations.openlineage import UnreadableEvents, read_lineage, run_event
 from monitor.integrations.openlineage_push import EventPush
 from monitor.scan.run import run_checks
 from store import Store
