@@ -90,20 +90,21 @@ OFTEN: Final = 3
 class Beginning:
     """When the data of an incident went bad: between `earliest` and `latest`.
 
-    `loaded_at`: the load time of the first bad rows, None if it is not known. `ended_at`: the end of the incident.
+    `loaded_at`: the load time of the first bad rows, None if it is not known. `until`: the end of the incident; of one
+    that lasts, now.
     """
 
     earliest: datetime
     latest: datetime
     loaded_at: datetime | None = None
-    ended_at: datetime | None = None
+    until: datetime | None = None
 
     @classmethod
-    def of(cls, incident: Incident) -> "Beginning":
+    def of(cls, incident: Incident, now: datetime | None = None) -> "Beginning":
         """Return when the newest episode of an incident began."""
         onset = incident.last.onset
         latest = max(onset.at, min(onset.latest, incident.last.detected_at))
-        return cls(min(onset.earliest, onset.at), latest, _loaded_at(onset), incident.last.resolved_at)
+        return cls(min(onset.earliest, onset.at), latest, _loaded_at(onset), incident.last.resolved_at or now)
 
     @property
     def _width(self) -> timedelta:
@@ -139,7 +140,7 @@ class Beginning:
             return 1.0
         if ended_at < self.latest:
             return OVER_BEFORE
-        return OVER_SINCE if self.ended_at is None or self.ended_at > ended_at + _LOAD else 1.0
+        return OVER_SINCE if self.until is not None and self.until > ended_at + _LOAD else 1.0
 
 
 def _loaded_at(onset: Onset) -> datetime | None:

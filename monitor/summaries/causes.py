@@ -119,7 +119,7 @@ class _FactReader:
         self._config = project.config
         self._tx = tx
         self._incident = incident
-        self.beginning = Beginning.of(incident)
+        self.beginning = Beginning.of(incident, project.clock.now())
         every = {incident.table: 0} | dict(self._config.lineage.above(incident.table))
         self.distances = dict(list(every.items())[:_MOST_TABLES])
         self.left_out = len(every) - len(self.distances)
@@ -262,8 +262,9 @@ _VALUE: Final = Message(
 _EVENT_OF_TABLE: Final = Message("{event} of {table} at {since:time}: {note}")
 _EVENT_OF_SOURCE: Final = Message("{event} of the source {source} at {since:time}: {note}")
 _EVENT: Final = Message("{event} at {since:time}: {note}")
-_JOB_OF_TABLE: Final = Message("the job {job}, which writes {table}, failed at {since:time}: {note}")
-_JOB: Final = Message("the job {job} failed at {since:time}: {note}")
+_JOB_OF_TABLE: Final = Message("{job}, which writes {table}, failed at {since:time}: {note}")
+_JOB: Final = Message("{job} failed at {since:time}: {note}")
+_FAILED_JOB: Final = Message("failed job {job}")
 LOGGED_EVENTS: Final[Mapping[LoggedEventKind, Message]] = {
     LoggedEventKind.DEPLOY: Message("deployment"),
     LoggedEventKind.MIGRATION: Message("migration"),
@@ -301,7 +302,8 @@ def _named(tx: ReadTransaction, candidate: CauseCandidate) -> NamedCause:
             event = clue.evidence["event"]
             text = _EVENT_OF_TABLE if event.table else _EVENT_OF_SOURCE if event.source else _EVENT
             text = text if event.job is None else _JOB_OF_TABLE if event.table else _JOB
-            named = {"event": LOGGED_EVENTS[event.kind], "source": event.source, "job": event.job}
+            word = LOGGED_EVENTS[event.kind] if event.job is None else _FAILED_JOB.given(job=event.job)
+            named = {"event": word, "source": event.source, "job": event.job}
             message = text.given(note=event.note, **named, **values)
             return NamedCause(candidate, message, event=event.id)
         case CauseKind.SEGMENT:

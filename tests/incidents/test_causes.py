@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
 from incidents.causes import (
+    COLUMNS,
     FURTHER,
     HALF_SHOWN,
     LOADED,
+    OVER_BEFORE,
+    OVER_SINCE,
     PRIORS,
+    RARE,
     Beginning,
     CauseKind,
     Clue,
@@ -98,14 +102,14 @@ def test_time_is_the_chance_that_the_effect_first_shows_in_the_beginning():
 
 
 def test_the_load_time_of_bad_rows_favours_what_happened_right_before_it():
-    """Most of the part is the share of effects that take longer; what happened after the load keeps the rest."""
+    """Most of the part is how likely the delay to it is; what happened after the load keeps the rest."""
     loaded = replace(BEGAN, loaded_at=AT + HOUR / 2)
     early, right_before, later = AT, AT + HOUR * 0.4, AT + HOUR * 0.6
     assert BEGAN.fit(early, early) > BEGAN.fit(right_before, right_before)
     assert loaded.fit(right_before, right_before) > loaded.fit(early, early)
-    taking_longer = 120 / 126  # of all effects, than six minutes
+    likely = (120 / 126) ** 2  # six minutes, beside none
     assert loaded.fit(right_before, right_before) == pytest.approx(
-        LOADED * taking_longer + (1 - LOADED) * BEGAN.fit(right_before, right_before)
+        LOADED * likely + (1 - LOADED) * BEGAN.fit(right_before, right_before)
     )
     assert loaded.fit(later, later) == pytest.approx((1 - LOADED) * BEGAN.fit(later, later))
 
@@ -140,14 +144,20 @@ def test_a_fact_of_uncertain_time_has_the_mean_over_its_interval():
     [
         ({"distance": 2}, "lineage", FURTHER**2),
         ({"strength": 0.4}, "strength", 0.4),
-        ({"a_day": 4.8}, "rarity", 0.5),
+        ({"a_day": RARE * 24 / 5 - 1 / 28}, "rarity", 0.5),
+        ({"feeds": True}, "columns", 1.0),
+        ({"feeds": False}, "columns", COLUMNS[False]),
+        ({"ended_at": AT - HOUR}, "lasting", OVER_BEFORE),
+        ({"ended_at": AT + HOUR}, "lasting", OVER_SINCE),
+        ({"ended_at": AT + 3 * HOUR}, "lasting", 1.0),
     ],
 )
 def test_each_part_lowers_the_score_by_its_share(change, part, share):
-    """Further upstream, smaller, or as frequent as this: five hours are looked at, in which one is expected."""
-    (plain,), (changed,) = rank_causes(BEGAN, [_clue()]), rank_causes(BEGAN, [_clue(**change)])
+    """Further upstream, smaller, as frequent as this in five hours, of other columns, over before or since."""
+    began = replace(BEGAN, until=AT + 26 * HOUR)
+    (plain,), (changed,) = rank_causes(began, [_clue()]), rank_causes(began, [_clue(**change)])
     assert getattr(changed.parts, part) == pytest.approx(share)
-    assert changed.parts.score == pytest.approx(plain.parts.score * share)
+    assert changed.parts.score == pytest.approx(plain.parts.score * share / getattr(plain.parts, part))
 
 
 def test_candidates_alike_are_ordered_by_distance_and_then_by_time():
@@ -163,7 +173,8 @@ def test_candidates_alike_are_ordered_by_distance_and_then_by_time():
 
 def test_a_word_says_how_much_speaks_for_it():
     """The bounds of the words are those of the score."""
-    words = {rank_causes(BEGAN, [_clue(strength=size)])[0].likelihood for size in (1, 0.5, 0.01)}
+    alike = {"kind": CauseKind.SCHEMA, "distance": 0, "feeds": True}
+    words = {rank_causes(BEGAN, [_clue(strength=size, **alike)])[0].likelihood for size in (1, 0.05, 0.001)}
     assert words == set(Likelihood)
 
 

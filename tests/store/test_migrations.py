@@ -196,7 +196,6 @@ def test_a_store_of_the_last_build_is_upgraded(file: Path) -> None:
             ALTER TABLE clock DROP COLUMN boot; ALTER TABLE clock DROP COLUMN uptime_us;
             ALTER TABLE clock DROP COLUMN noted_us; ALTER TABLE clock DROP COLUMN compared_us;
             ALTER TABLE clock DROP COLUMN compared_all_us; ALTER TABLE clock DROP COLUMN compared_event;
-            ALTER TABLE logged_event DROP COLUMN job;
             UPDATE store_revision SET version_num = '0007';
             """
         )
@@ -273,6 +272,7 @@ DROP TABLE message_text;
 ALTER TABLE before RENAME TO measurement;
 CREATE INDEX ix_measurement_check_id_measured_us ON measurement (check_id, measured_us);
 DROP TABLE name_change;
+ALTER TABLE logged_event DROP COLUMN job;
 UPDATE store_revision SET version_num = '0027'
 """
 _ON_POSTGRESQL = """

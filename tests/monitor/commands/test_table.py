@@ -73,7 +73,7 @@ def test_a_sheet_has_everything_about_a_table(terminal: Terminal) -> None:
     assert (key["status"], key["severity"], key["why"]) == ("pass", "critical", "Duplicates are billed twice.")
     assert (nulls["check_id"], nulls["status"], nulls["reason"]) == ("orders.not-null", "fail", None)
     assert nulls["measured_at"] == NOW.isoformat()
-    assert said[:10] == [
+    assert said[:11] == [
         "orders  degraded",
         "domain        sales (売上)",
         "owner         crew",
@@ -83,6 +83,7 @@ def test_a_sheet_has_everything_about_a_table(terminal: Terminal) -> None:
         "upstream      none",
         "downstream    refunds; further: totals",
         "consumers     board report",
+        "people        The desk",
         "last 28 days  1 h of downtime in 1 incident, JPY 102,000",
     ]
     assert said[11].startswith("open          #1  orders  customer: 1 of 3 rows are NULL (33%)  OPEN  error")

@@ -9,6 +9,7 @@ import yaml
 
 from monitor.config import load
 from monitor.integrations.dbt import UnreadableArtifact
+from monitor.integrations.dbt_columns import _Query, trace_columns
 from monitor.integrations.dbt_project import propose_configuration
 
 
@@ -114,8 +115,9 @@ def test_twins_of_our_own_are_comments_that_are_checks(tmp_path: Path) -> None:
 
 def test_a_test_of_two_tables_is_named(tmp_path: Path) -> None:
     """Which table is wrong is unknown."""
-    notes = propose_configuration(_write(tmp_path), None).notes
-    assert notes == ["test 'test.shop.two.6' is skipped: it reads 2 tables; add it to a table by hand"]
+    skipped, untraced = propose_configuration(_write(tmp_path), None).notes
+    assert skipped == "test 'test.shop.two.6' is skipped: it reads 2 tables; add it to a table by hand"
+    assert untraced.startswith("columns of 2 models not traced (main.orders, staged); run 'dbt docs generate' first")
 
 
 def test_what_is_configured_is_left_out(tmp_path: Path) -> None:
@@ -204,3 +206,94 @@ def test_an_owner_is_a_text_a_mapping_or_a_list(tmp_path: Path, owner: Any, name
     assert config.tables[0].owner == name
     assert (config.owners[name].name, config.owners[name].email) == entry
     assert any("2 owners" in note for note in proposal.notes) == (owner == ["Cy", "Bob"])
+
+
+def _model(name: str, sql: str, *parents: str, **more: Any) -> dict[str, Any]:
+    return _table(name, parents=parents, compiled_code=sql, database="shop", **more)
+
+
+def test_columns_are_traced_through_models_and_exposures_are_consumers(tmp_path: Path) -> None:
+    """Through a model without tests; filters and joins are `*`; a dashboard is used by its nearest tested table."""
+    source = _table("raw", "source", source_name="in", identifier="raw", alias=None, database="shop")
+    nodes = {
+        "model.shop.staged": _model(
+            "staged", "select * from shop.main.orders where status <> 'x'", "model.shop.orders"
+        ),
+        "model.shop.orders": _model(
+            "orders", 'select id, Amount as "TOTAL", status from shop.main.raw', "source.shop.raw"
+        ),
+        "model.shop.sums": _model(
+            "sums",
+            "select id, sum(total) as revenue from shop.main.staged group by id",
+            "model.shop.staged",
+        ),
+        "model.shop.other": _model("other", "select * from shop.main.unknown", "source.shop.raw"),
+        "test.shop.1": _test("not_null", "orders", "total"),
+        "test.shop.2": _test("not_null", "sums", "revenue"),
+        "test.shop.3": _test("unique", "other"),
+        "test.shop.4": _test("not_null", "raw", "amount", attached_node="source.shop.raw"),
+    }
+    dashboard = {
+        "label": "Weekly revenue",
+        "name": "weekly",
+        "type": "dashboard",
+        "url": "https://bi.example.org/7",
+        "owner": {"name": "Mia", "email": "mia@example.org"},
+        "depends_on": {"nodes": ["model.shop.staged"]},
+    }
+    about = {"project_name": "shop", "adapter_type": "duckdb"}
+    manifest = {"metadata": about, "nodes": nodes, "sources": {"source.shop.raw": source}}
+    path = tmp_path / "tablewatch.yaml"
+    proposal = propose_configuration(_write(tmp_path, manifest | {"exposures": {"exposure.shop.w": dashboard}}), None)
+    path.write_text(proposal.text, encoding="utf-8")
+    config = load(path, environment={}).config
+    orders, sums, other = (config.table(name) for name in ("orders", "sums", "other"))
+    assert orders is not None
+    assert sums is not None
+    assert other is not None
+    assert orders.upstream_columns == {"raw": {"id": ("id",), "total": ("amount",), "status": ("status",)}}
+    assert sums.upstream_columns == {"orders": {"*": ("status",), "id": ("id",), "revenue": ("total",)}}
+    assert (other.upstream, other.upstream_columns) == (("raw",), {})
+    (use,) = config.consumers_of("orders")
+    assert (use.name, use.type, use.owner, use.url) == (
+        "Weekly revenue",
+        "dashboard",
+        "Mia",
+        "https://bi.example.org/7",
+    )
+    assert config.consumers_of("sums") == ()
+    assert [check.columns for check in (*orders.checks, *other.checks)] == [("total",), None]
+    (note,) = proposal.notes
+    assert note.startswith("columns of 1 model not traced (other);")
+    again = propose_configuration(_write(tmp_path, manifest), config)
+    assert "upstream" not in again.text
+    changed = nodes["model.shop.sums"] | {"compiled_code": "select id, id + 1 as revenue from shop.main.staged"}
+    text = propose_configuration(
+        _write(tmp_path, manifest | {"nodes": nodes | {"model.shop.sums": changed}}), config
+    ).text
+    assert "# of table sums: upstream_columns: {orders: {'*': [id, status]}}" in text
+
+
+@pytest.mark.parametrize(
+    ("sql", "edges"),
+    [
+        ("with a as (select x, k from t) select a.x from a join u using (k)", "*<t.k *<u.k x<t.x"),
+        ("select x from t where k in (select q from u)", "*<t.k *<u.q x<t.x"),
+        ("select x from t union all select y from u", "x<t.x x<u.y"),
+        ("select (select max(b) from u where u.k = t.k) as m from t", "*<u.k m<u.b"),
+        ("select sum(x) over (partition by k) as s from t", "s<t.k s<t.x"),
+    ],
+)
+def test_queries_are_traced_to_tables(sql: str, edges: str) -> None:
+    """Columns by what they are made of, filters and joins for every column."""
+    traced = _Query(sql, "duckdb", {})
+    assert (
+        " ".join(sorted({f"{column}<{relation[0]}.{source}" for column, relation, source in traced.edges()})) == edges
+    )
+
+
+@pytest.mark.parametrize("sql", ["", "select * from t", "select a, b from t, u", "drop table t", "select ("])
+def test_what_cannot_be_traced_is_not_stated(sql: str) -> None:
+    """Columns of unknown tables, of several tables, and what is no query."""
+    node = _model("m", sql)
+    assert trace_columns({"model.m": node}, {"model.m": ()}, {}, "duckdb").untraced == ["model.m"]

@@ -20,6 +20,7 @@ from monitor.config.selector import select
 from monitor.integrations.datasets import dataset_of
 from monitor.integrations.openlineage import UnreadableEvents, read_lineage, run_event
 from monitor.integrations.openlineage_push import EventPush
+from monitor.integrations.results import log_failed_jobs
 from monitor.scan.run import run_checks
 from store import Store
 from tests.monitor.alerts.receivers import Handler, Request, listening
@@ -146,8 +147,54 @@ def test_what_jobs_read_feeds_what_they_write(watched: tuple[Project, Store], tm
     path.write_text(texts[form], encoding="utf-8")
     lineage = read_lineage(project, path)
     assert lineage.upstream == {"totals": ("orders", "refunds"), "refunds": ("orders",)}
-    assert lineage.new == {"totals": ("orders", "refunds")}
+    assert lineage.new == {"totals": {"upstream": ["orders", "refunds"]}}
     assert [item.name for item in lineage.not_taken] == ["raw.clicks"]
+
+
+def _facets(event: dict[str, Any]) -> dict[str, Any]:
+    fields = {"amount": {"inputFields": [{"namespace": "x", "name": "orders", "field": "price"}]}, "bad": 3}
+    join = [{"namespace": "x", "name": "orders", "field": "id"}]
+    owners = {"owners": [{"name": "team:Finance data", "type": "MAINTAINER"}]}
+    event["outputs"][0]["facets"] = {"columnLineage": {"fields": fields, "dataset": join}, "ownership": owners}
+    assertions = [
+        {"assertion": "not_null", "column": "id", "success": False, "severity": "warn", "actual": "canary-7f3a"},
+        {"name": "totals match", "assertion": "sum", "success": True},
+        {"assertion": "no verdict"},
+    ]
+    event["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": assertions}}
+    about = {"run": {"runId": "r1"}, "job": {"namespace": "n", "name": "load.totals"}}
+    return event | about | {"eventType": "FAIL", "eventTime": NOW.isoformat(), "producer": "https://example.org"}
+
+
+def test_facets_are_columns_owners_checks_results_and_failed_jobs(
+    watched: tuple[Project, Store], tmp_path: Path
+) -> None:
+    """What is new is printed as it would stand in the configuration; results and failed runs are recorded once."""
+    project, store = watched
+    path = tmp_path / "events.json"
+    event = _facets(_job([("x", "orders")], [("x", "totals")]))
+    path.write_text(json.dumps([event, event | {"producer": "urn:tablewatch:1", "eventType": "COMPLETE"}]))
+    lineage = read_lineage(project, path)
+    totals, orders = lineage.new["totals"], lineage.new["orders"]
+    assert totals["upstream_columns"] == {"orders": {"amount": ["price"], "*": ["id"]}}
+    assert totals["owner"] == "finance-data"
+    assert lineage.owners == {"finance-data": {"name": "Finance data"}}
+    assert [(check["id"], check["reference"]) for check in orders["checks"]] == [
+        ("not-null-id", "not_null:id"),
+        ("totals-match", "totals match"),
+    ]
+    (run,) = lineage.runs
+    assert [(result.check, result.status) for result in run.results] == [
+        ("not_null:id", "warn"),
+        ("totals match", "pass"),
+    ]
+    assert "canary-7f3a" not in run.model_dump_json()
+    (job,) = lineage.failed
+    assert (job.job, job.table) == ("load.totals", "totals")
+    assert [len(log_failed_jobs(project, store, lineage.failed, actor="x")) for _ in range(2)] == [1, 0]
+    with store.reading() as tx:
+        (logged,) = tx.logged_events.between(None, None, most=9)
+    assert (logged.job, logged.table, logged.note) == ("load.totals", "totals", "OpenLineage: fail")
 
 
 @pytest.mark.parametrize("text", ["", "{", "nothing", "\n{}\n[1"])
@@ -163,9 +210,11 @@ def test_what_is_no_event_names_its_line(watched: tuple[Project, Store], tmp_pat
     assert caught.value.problem.line == text.count("\n") + 1
 
 
+_KEYS = ["name", "namespace", "facets", "columnLineage", "fields", "inputFields", "dataset", "field", "ownership"]
+_KEYS += ["owners", "inputFacets", "dataQualityAssertions", "assertions", "assertion", "success"]
 _JSON = st.recursive(
     st.none() | st.integers() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "namespace", "x"]), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner),
     max_leaves=6,
 )
 
