@@ -201,6 +201,7 @@ def external(
     *,
     origin: Literal["dbt", "contract", "other"],
     reference: str | None = ...,
+    columns: list[str] | tuple[str, ...] | None = ...,
     every: str | timedelta = ...,
     **common: Unpack[_Common],
 ) -> Check:
@@ -209,6 +210,7 @@ def external(
     Args:
         origin: Kind of tool that evaluates it.
         reference: Name of the check in the other tool; by default the id.
+        columns: Columns that it is about, where that is known.
         every: Longest time between two results; later, the check counts as not run.
         **common: What every check takes.
 
@@ -533,6 +535,7 @@ def pattern(
 
 def population_uniqueness(
     *,
+    max_population_unique_fraction: float | Decimal,
     where: str | None = ...,
     on_empty: Literal["unknown", "pass", "fail"] = ...,
     warn: Mapping[str, Any] = ...,
@@ -543,11 +546,6 @@ def population_uniqueness(
     incremental: Mapping[str, Any] | None = ...,
     sampling_fraction: float | Decimal | None = ...,
     population_size: int | None = ...,
-    weight: str | None = ...,
-    group_key: str | None = ...,
-    max_population_unique_fraction: float | Decimal | None = ...,
-    max_individual_risk: float | Decimal | None = ...,
-    max_group_risk: float | Decimal | None = ...,
     model: Literal["decision", "zayatz", "pitman", "snb", "poisson_gamma"] = ...,
     **common: Unpack[_Common],
 ) -> Check:
@@ -564,13 +562,9 @@ def population_uniqueness(
             are alike in all of their rows.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
         incremental: Store the counts and count only changes: by append or changes.
-        sampling_fraction: Share of the population that is in the table, up to 1. This, 'population_size' or 'weight'.
-        population_size: Number of rows of the whole population. This, 'sampling_fraction' or 'weight'.
-        weight: Column of sampling weights: how many of the population a row stands for, at least 1.
-        group_key: Column of groups (households) whose members name one another: adds the risk of a group.
+        sampling_fraction: Share of the population whose rows are in the table, up to 1. This or 'population_size'.
+        population_size: Number of rows of the whole population. This or 'sampling_fraction'.
         max_population_unique_fraction: Maximum share of population uniques, 0 to 1.
-        max_individual_risk: Maximum individual risk of a record (Benedetti and Franconi), above 0 up to 1.
-        max_group_risk: Maximum risk of a group of 'group_key', above 0 up to 1.
         model: Estimation model; 'decision' selects one by the sampling fraction.
         **common: What every check takes.
 
@@ -700,8 +694,6 @@ def reidentification_by_subset(
     warn: Mapping[str, Any] = ...,
     quasi_identifiers: list[str] | tuple[str, ...] = ...,
     known: int = ...,
-    special_uniques: bool = ...,
-    person: str | None = ...,
     **common: Unpack[_Common],
 ) -> Check:
     """No set of up to `known` quasi-identifiers makes more than a share of the records unique.
@@ -713,8 +705,6 @@ def reidentification_by_subset(
         quasi_identifiers: Columns to combine; by default the quasi-identifiers of the table.
         known: Maximum number of columns an attacker knows.
         max_unique_fraction: Maximum share of records that a column set may identify.
-        special_uniques: Also count records that are unique in a set and in none of its parts (SUDA).
-        person: Column that identifies the person: people are counted, not rows; rows without one are one.
         **common: What every check takes.
 
     Raises:

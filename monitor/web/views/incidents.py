@@ -65,7 +65,8 @@ class IncidentPage(IncidentSheet):
     """`tablewatch.incident/1`: an incident with its history, its alerts and what may have caused it.
 
     `results` are those of its check around the detection of its last episode, in order of time. `violations` is there
-    where it was asked for. `still_fails`: its check does, so that it is resolved only with `force`.
+    where it was asked for. `still_fails`: its check does, so that it is resolved only with `force`. `reach`: what is
+    downstream of the columns of its check; null while the configuration has errors.
     """
 
     schema_: Literal["tablewatch.incident/1"] = Field("tablewatch.incident/1", alias="schema")
@@ -77,7 +78,7 @@ class IncidentPage(IncidentSheet):
     results: tuple[IncidentCheckResult, ...]
     alerts: tuple[AlertDecision, ...]
     causes: tuple[EvidencedCause, ...]
-    reach: Reach
+    reach: Reach | None
     violations: ViolationsSql | None
 
 
@@ -123,9 +124,15 @@ def incident_page(
         causes=tuple(
             EvidencedCause.of(cause, evidence=cause.message) for cause in causes_of(project, tx, incident).causes
         ),
-        reach=Reach.of(project.config, incident.table, columns_of(project.check_of(incident))),
+        reach=_reach(project, incident),
         violations=violations_of(project, incident.table, project.check_of(incident), now) if with_sql else None,
     )
+
+
+def _reach(project: Project, incident: Incident) -> Reach | None:
+    if not project.is_whole():  # which products name consumers is not known
+        return None
+    return Reach.of(project.config, incident.table, columns_of(project.check_of(incident)))
 
 
 def _configured_check(project: Project, incident: Incident) -> ConfiguredCheck | None:

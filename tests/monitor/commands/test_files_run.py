@@ -43,8 +43,8 @@ _MOST_FILES = {
     "incident ack 1": 50,
     "incident list": 52,
     "check orders": 89,
-    "run --once": 122,
-    "report": 129,
+    "run --once": 123,
+    "report": 130,
     "release export survey --remedy suppress --out survey.csv": 131,
 }
 

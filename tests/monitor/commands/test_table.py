@@ -86,8 +86,8 @@ def test_a_sheet_has_everything_about_a_table(terminal: Terminal) -> None:
         "people        The desk",
         "last 28 days  1 h of downtime in 1 incident, JPY 102,000",
     ]
-    assert said[11].startswith("open          #1  orders  customer: 1 of 3 rows are NULL (33%)  OPEN  error")
-    assert said[13].split() == ["check", "severity", "found", "when", "what"]
+    assert said[12].startswith("open          #1  orders  customer: 1 of 3 rows are NULL (33%)  OPEN  error")
+    assert said[14].split() == ["check", "severity", "found", "when", "what"]
 
 
 def test_a_sheet_says_what_the_checks_cost(terminal: Terminal) -> None:

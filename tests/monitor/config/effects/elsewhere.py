@@ -46,6 +46,11 @@ ELSEWHERE: Final = tuple(
             "tests/monitor/alerts/test_burn_rates.py::test_a_daemon_tells_it_where_that_is_configured",
             _STATE,
         ),
+        (
+            "External.columns",
+            "tests/monitor/summaries/test_reach.py::test_a_check_of_columns_reaches_what_they_feed",
+            _STATE,
+        ),
         ("Expectation.kwargs", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
         ("Expectation.columns", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
         (

@@ -237,6 +237,7 @@ def _tables() -> Iterator[Effect]:
     fresh = {"type": "freshness", "column": "at", "max_age": "1h"}
     zoned = nested(BASE, "tables", 1, checks=[fresh], timezones={"at": "UTC"})
     anonymous = nested(BASE, "tables", 0, checks=[{"type": "k_anonymity", "k": 2}])
+    fed = nested(BASE, "tables", 1, upstream=["orders"])
     for key, base, first, second, observe, number in (
         ("name", BASE, "refunds", "odd", CHECKED, 1),
         ("source", nested(BASE, "sources", other={"files": "none/*.csv"}), "lake", "other", CHECKED, 0),
@@ -247,12 +248,23 @@ def _tables() -> Iterator[Effect]:
         ("description", BASE, ABSENT, "One row an order.", SHEET, 0),
         ("schedule", BASE, ABSENT, "every 1h", SHEET, 0),
         ("upstream", BASE, [], ["refunds"], SHEET, 0),
+        ("upstream_columns", fed, {}, {"orders": {"total": ["id"]}}, SHEET, 1),
         ("consumers", BASE, [], ["the board"], SHEET, 0),
         ("timezones", zoned, {"at": "UTC"}, {"at": "Asia/Tokyo"}, CHECKED, 1),
         ("columns", anonymous, {}, {"customer": "quasi-identifier"}, CHECKED, 0),
         ("checks", BASE, [], [{"type": "not_null", "columns": ["id"]}], CHECKED, 0),
     ):
         yield Effect(f"Table.{key}", base, (first, second), observe, ("tables", number, key))
+    used = nested(BASE, "tables", 0, consumers=[{"name": "the board"}])
+    as_json = command(IMPORT, ("table", "show", "orders", "--format", "json"))
+    for key, first, second in (
+        ("name", "the board", "the desk"),
+        ("type", ABSENT, "dashboard"),
+        ("owner", ABSENT, "desk"),
+        ("url", ABSENT, "https://bi.example.org/7"),
+        ("columns", [], ["id"]),
+    ):
+        yield Effect(f"Consumer.{key}", used, (first, second), as_json, ("tables", 0, "consumers", 0, key))
 
 
 def _patterns() -> Iterator[Effect]:
@@ -274,6 +286,9 @@ def _patterns() -> Iterator[Effect]:
         ("loaded_at", ABSENT, "at", command(("config", "show", "--expanded"))),
     ):
         yield Effect(f"TablePattern.{key}", base, (first, second), observe, ("tables", 0, key))
+    fed = {**base, "tables": [{**entry, "upstream": ["orders"]}]}
+    columns = {"orders": {"total": ["id"]}}
+    yield Effect("TablePattern.upstream_columns", fed, ({}, columns), SHEET, ("tables", 0, "upstream_columns"))
 
 
 def _file_times() -> Iterator[Effect]:
