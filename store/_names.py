@@ -94,7 +94,8 @@ NAME_COLUMNS: Final = (
     NameColumns.of(
         "any of them, in titles and texts of people",
         OnRename.KEPT,
-        "incident.cause incident.title logged_event.job logged_event.note release_event.note silence.reason warning.title",
+        "incident.cause incident.title logged_event.job logged_event.note release_event.note silence.reason "
+        "warning.title",
     ),
 )
 

@@ -38,8 +38,8 @@ from store import (
 _REFERENCES: Final = "tables.*.checks.*"
 _PLACES: Final[Mapping[NamedThing, str]] = {
     NamedThing.TABLE: (
-        "tables.*.name tables.*.upstream.* tables.*.upstream_columns.= tables.*.exclude.* alerts.routes.*.match.table cost.tables.= "
-        "cost.history.*.tables.= releases.*.table budgets.= contracts.*.tables.* products.*.tables.* rules.*.tables.* "
+        "tables.*.name tables.*.upstream.* tables.*.upstream_columns.= tables.*.exclude.* alerts.routes.*.match.table "
+        "cost.tables.= cost.history.*.tables.= releases.*.table budgets.= contracts.*.tables.* products.*.tables.* rules.*.tables.* "
         "teams.*.tables.* maintenance.*.tables.* slo.= ownership.= "
         f"{_REFERENCES}.population {_REFERENCES}.against {_REFERENCES}.against.table {_REFERENCES}.reference "
         f"{_REFERENCES}.auxiliary {_REFERENCES}.references {_REFERENCES}.references.*"
