@@ -39,8 +39,8 @@ _REFERENCES: Final = "tables.*.checks.*"
 _PLACES: Final[Mapping[NamedThing, str]] = {
     NamedThing.TABLE: (
         "tables.*.name tables.*.upstream.* tables.*.upstream_columns.= tables.*.exclude.* alerts.routes.*.match.table "
-        "cost.tables.= cost.history.*.tables.= releases.*.table budgets.= contracts.*.tables.* products.*.tables.* rules.*.tables.* "
-        "teams.*.tables.* maintenance.*.tables.* slo.= ownership.= "
+        "cost.tables.= cost.history.*.tables.= releases.*.table budgets.= contracts.*.tables.* products.*.tables.* "
+        "rules.*.tables.* teams.*.tables.* maintenance.*.tables.* slo.= ownership.= "
         f"{_REFERENCES}.population {_REFERENCES}.against {_REFERENCES}.against.table {_REFERENCES}.reference "
         f"{_REFERENCES}.auxiliary {_REFERENCES}.references {_REFERENCES}.references.*"
     ),
