@@ -153,12 +153,9 @@ def _tables(
     project: Project, tx: ReadTransaction, names: Collection[str], now: datetime
 ) -> tuple[list[PlannedSchedule], dict[str, str]]:
     """Return the tables that can be planned, and why the others cannot."""
-    every = [table for table in project.config.tables if table.own_checks and table.schedule is not None]
-    skipped = {
-        table.name: "no schedule" if table.own_checks else "no check that Tablewatch runs"
-        for table in project.config.tables
-        if table.name in names and (table.schedule is None or not table.own_checks)
-    }
+    reasons = {table.name: _reason_to_skip(table) for table in project.config.tables}
+    every = [table for table in project.config.tables if reasons[table.name] is None]
+    skipped = {name: reason for name, reason in reasons.items() if reason is not None and name in names}
     rates = fault_rates(_histories(project, tx, every, now), {table.name: table.tier for table in every})
     seconds = _seconds_of_runs(project, tx, every, now)
     chosen = [table for table in every if table.name in names]
@@ -178,6 +175,14 @@ def _tables(
             PlannedSchedule(table, rates[table.name], float(price or 0), cost, table.name in seconds, menu, times)
         )
     return plans, skipped
+
+
+def _reason_to_skip(table: Table) -> str | None:
+    if not table.own_checks:
+        return "no check that Tablewatch runs"
+    if table.schedule is None:
+        return "no schedule"
+    return None if table.schedule.full_every is None else "it is read when its data changes"
 
 
 def _menu(table: Table, seconds: float, waits: "_ScheduleWaits", limit: timedelta | None) -> Iterator[Schedule]:

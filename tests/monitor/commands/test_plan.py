@@ -125,6 +125,16 @@ def test_a_schedule_that_cannot_be_written_is_named(played: Terminal) -> None:
     assert file.read_text(encoding="utf-8") == text.replace('"cron: 0 6 * * *"', "every 5m")
 
 
+def test_a_table_that_is_read_when_it_changes_is_left_out(played: Terminal) -> None:
+    """What its runs cost does not follow from its schedule, which stays."""
+    file = played.folder / "tablewatch.yaml"
+    text = file.read_text(encoding="utf-8").replace("every 1h  # why", "every 1h when data changes")
+    file.write_text(text, encoding="utf-8")
+    value = played.json("plan", "--budget", "86400")
+    assert {"table": "orders", "reason": "it is read when its data changes"} in value["skipped"]
+    assert [item["table"] for item in value["tables"]] == ["refunds"]
+
+
 def test_tables_are_chosen(played: Terminal) -> None:
     """Words choose the tables that are planned; the budget is theirs."""
     value = played.json("plan", "domain:sales")
