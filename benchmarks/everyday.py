@@ -40,7 +40,7 @@ time.sleep(600)
 """
 _WATCHED = """\
 version: 1
-project: idle
+project: small
 sources: {s: {url: "duckdb:///small.duckdb"}}
 tables:
   - {name: orders, source: s, schedule: every 1h, checks: [{type: volume, min: 1}]}
@@ -182,7 +182,13 @@ def _held_mb(command: Sequence[str], ready: str, environment: dict[str, str]) ->
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
-            next(line for line in process.stdout or () if ready in line)
+            printed = []
+            for line in process.stdout or ():
+                printed.append(line)
+                if ready in line:
+                    break
+            else:
+                raise SystemExit(f"{command}: {printed}")
             return sum(map(_pss_mb, _family(process.pid)))
         finally:
             process.terminate()

@@ -150,7 +150,7 @@ class Synthesise(RemedyParameters):
         }
 
     def attack(self, frame: pd.DataFrame) -> MembershipAttack | None:
-        """Return how well rows of a table are told from others, from a synthesis of a third of it; None of few rows."""
+        """Return how well an attack tells rows from others by a synthesis of a third of the table; None of few."""
         from remedies.differential_privacy.domain import CategoryDomain
         from remedies.differential_privacy.membership import attack_membership
 

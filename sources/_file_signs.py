@@ -1,6 +1,5 @@
 """Signs of changes of files: their names, inodes, sizes and times."""
 
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
@@ -17,7 +16,7 @@ def sign_of_files(paths: Iterable[Path], now: datetime) -> str | None:
     parts: list[object] = []
     for path in paths:
         with suppress(FileNotFoundError):
-            stat = os.stat(path)  # noqa: PTH116 - a path as it is
+            stat = path.stat()
             if max(stat.st_mtime_ns, stat.st_ctime_ns) > latest:
                 return None
             parts.append((str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))

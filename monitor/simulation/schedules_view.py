@@ -134,7 +134,7 @@ def _notes(plan: SchedulePlan) -> Iterator[tuple[str, str]]:
     yield "history", f"{count(sum(own.faults for own in every), 'fault')} in {days:,.0f} days of tables"
     gap = ceil(plan.choice.gap * 10_000) / 10_000
     yield "gap", f"at most {gap:.2%} above the smallest cost of any choice within the budget"
-    yield "bounds", f"of {COVERED:.0%} of months; a fault lasts until it is noticed, repair is not counted"
+    yield "bounds", f"of {COVERED:.0%} of months; a fault lasts until it is detected, repair is not counted"
     if not plan.priced:
         yield "no prices", "no rate is configured (`cost`): hours of undetected downtime count, not money"
     groups = (
@@ -146,7 +146,7 @@ def _notes(plan: SchedulePlan) -> Iterator[tuple[str, str]]:
         if items:
             yield label, f"{_names([item.table.name for item in items])}: {meaning}"
     for reason in sorted({*plan.skipped.values()}):
-        yield "left out", f"{_names([name for name, why in plan.skipped.items() if why == reason])}: {reason}"
+        yield "not planned", f"{_names([name for name, why in plan.skipped.items() if why == reason])}: {reason}"
 
 
 def _names(names: list[str]) -> str:

@@ -96,7 +96,7 @@ STATEMENTS: Final[Mapping[StatementKind, ScoredStatement | UnscoredStatement]] =
         score_alarms,
     ),
     StatementKind.START: ScoredStatement(
-        Message("The data of an incident went bad between the earliest and the latest start."),
+        Message("The data of an incident was wrong from a time between the earliest and the latest start."),
         Message("starts that a person corrected, by table"),
         Bound.AT_LEAST,
         _of_starts(score_starts),
@@ -152,7 +152,7 @@ STATEMENTS: Final[Mapping[StatementKind, ScoredStatement | UnscoredStatement]] =
     ),
     StatementKind.SYNTHETIC_TABLE: UnscoredStatement(
         Message("The counts of a synthetic table have the printed expected error."),
-        Message("The true counts are never read again."),
+        Message("The true counts are read once only."),
         _PUBLIC_DATA,
     ),
     StatementKind.DISCLOSURE_RISK: UnscoredStatement(
@@ -170,9 +170,9 @@ _PROMISED: Final[Mapping[Bound | None, Message]] = {
     None: Message("no rate"),
 }
 _ALWAYS: Final = Message("always")
-_NONE: Final = Message("There are none, so nothing is known.")
+_NONE: Final = Message("There are none.")
 _UNDECIDED: Final = Message("Not decided: {n:count}. The interval counts these both ways.")
-_LEFT_OUT: Final = Message("Older ones that were not looked at: {n:count}.")
+_LEFT_OUT: Final = Message("Older ones that were not evaluated: {n:count}.")
 _DISPERSED: Final = Message(
     "The {groups:count} groups differ {times:number} times as much as independent observations; the interval is wider."
 )

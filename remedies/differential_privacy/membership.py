@@ -1,4 +1,4 @@
-"""Attack a synthesis: can the rows that it was made from be told from others of the same table?
+"""Attack a synthesis: does it show which rows it was made from?
 
 The table is cut at random into thirds. One is synthesised as the table would be, one are others, and one says how
 common each value is. A row scores by how much more common its values, and its pairs of values, are in the synthetic
@@ -40,8 +40,8 @@ class MembershipAttack:
 
     `rows`: members, and as many others. `auc`: the chance that a member scores higher than another row, 0.5 where the
     attack sees nothing, with a 95 % interval from `low` to `high` (Hanley, McNeil 1982). `noticed`: the AUC that would
-    be told from 0.5 with a chance of one half. `found`: the share of members above the score that 5 % of others exceed,
-    at most `bound` by the loss. `without_noise`: the AUC of the same attack on a synthesis almost without noise.
+    differ from 0.5 significantly with a chance of one half. `found`: the share of members above the score that 5 % of
+    others exceed, at most `bound` by the loss. `without_noise`: the AUC of the same attack on a synthesis almost without noise.
     """
 
     rows: int
