@@ -133,7 +133,7 @@ def _fill_incidents(connection: sqlite3.Connection, size: Size) -> None:
 
 def _incidents(size: Size) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...], Sequence[tuple[Any, ...]]]]:
     """Yield incidents spread evenly over three years, as rows of three tables; those at the end still last."""
-    chance = random.Random(7)  # noqa: S311 - a benchmark, the same each time
+    chance = random.Random(7)
     start, end = to_us(END - YEARS), to_us(END)
     for number in range(1, size.incidents + 1):
         occurred = start + (end - start) * number // size.incidents - _HOUR_US

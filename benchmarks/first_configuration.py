@@ -40,7 +40,7 @@ def _cases(folder: Path, engine: str) -> list[tuple[str, str]]:
     for name, shapes in ((f"{TABLES} of one shape", False), (f"{TABLES} shapes", True)):
         file = folder / f"{shapes}.{engine}"
         connection = sqlite3.connect(file) if engine == "sqlite" else duckdb.connect(file)
-        chance = random.Random(1)  # noqa: S311 - not for security
+        chance = random.Random(1)
         for number in range(TABLES):
             connection.execute(f"CREATE TABLE t{number:03} ({COLUMNS.format(number if shapes else '')})")
             values = [_row(row, chance) for row in range(ROWS + number)]

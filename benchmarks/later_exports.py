@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _rows(folder: Path, count: int, exports: int) -> Iterator[Sequence[str]]:
-    draw = random.Random(1)  # noqa: S311 - data of a benchmark
+    draw = random.Random(1)
     (folder / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
     people: list[Sequence[object]] = []
     number = 0

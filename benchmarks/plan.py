@@ -67,16 +67,11 @@ class SimulatedTable(NamedTuple):
     faults: Sequence[tuple[float, int]]
 
 
-def drawn_by(seed: int) -> random.Random:
-    """Return what draws the numbers of a seed."""
-    return random.Random(seed)  # noqa: S311 - no secret
-
-
 def main() -> None:
     """Print the tables."""
     print(f"Load of {getloadavg()[0]:.0f}.\n")
     with TemporaryDirectory() as folder:
-        tables = [simulated_table(drawn_by(number), "any moment", days=DAYS) for number in range(TABLES)]
+        tables = [simulated_table(random.Random(number), "any moment", days=DAYS) for number in range(TABLES)]
         project = _project(Path(folder), tables)
         _fill(project, tables)
         rows = list(_speed(project))
@@ -132,7 +127,7 @@ def _fill_results(connection: sqlite3.Connection, number: int, item: SimulatedTa
         " VALUES (?, ?, ?, ?, '{\"rows\":41203}', 1, 1000)",
         [(run + i, number + 1, to_us(at), "fail" if fails[i - 1] else "pass") for i, at in enumerate(moments, 1)],
     )
-    seconds = 60 ** drawn_by(number).random()
+    seconds = 60 ** random.Random(number).random()
     runs = 24 * 60 // item.now
     connection.executemany(
         "INSERT INTO daily_cost (day, source, table_name, runs, cost_us) VALUES (?, 's', ?, ?, ?)",
@@ -249,7 +244,7 @@ def _coverage() -> Iterator[tuple[str, ...]]:
     for kind in ("any moment", "with a daily load", "several checks"):
         results: dict[str, list[bool]] = {}
         for seed in range(PROJECTS):
-            rng = drawn_by(seed)
+            rng = random.Random(seed)
             tables = [simulated_table(rng, kind, days=5 * MONTH.days) for _ in range(30)]
             for figure, is_inside in months_inside(tables, 3 if seed % 2 else 4):
                 results.setdefault(figure, []).append(is_inside)

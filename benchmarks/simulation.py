@@ -119,7 +119,7 @@ def _fill(file: Path) -> None:
                 "INSERT INTO run (number, id, table_name, started_us, ended_us) VALUES (?, ?, ?, ?, ?)",
                 [(first + i + 1, f"run-{first + i}", f"t{number}", at, at + 1_000_000) for i, at in enumerate(moments)],
             )
-            statuses = list(_statuses(random.Random(number)))  # noqa: S311 - made up
+            statuses = list(_statuses(random.Random(number)))
             connection.executemany(
                 "INSERT INTO measurement (run, series, measured_us, status, observed, text, duration_us)"
                 " VALUES (?, ?, ?, ?, '{\"rows\":41203}', 1, 1000)",

@@ -142,7 +142,7 @@ _MAKERS: Mapping[str, Maker] = {
 
 def generate(seed: int, columns: int = COLUMNS) -> Sequence[FaultyColumn]:
     """Return columns of all kinds in turn; every third has no fault."""
-    seeded = random.Random(seed)  # noqa: S311 - nothing secret
+    seeded = random.Random(seed)
     results = []
     for at in range(columns):
         kind = list(_MAKERS)[at % len(_MAKERS)]

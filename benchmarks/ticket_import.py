@@ -68,7 +68,7 @@ def _configuration() -> str:
 
 
 def _write_tickets(file: Path, count: int) -> None:
-    chance = random.Random(11)  # noqa: S311 - a benchmark, the same each time
+    chance = random.Random(11)
     with file.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.writer(opened)
         writer.writerow(HEAD)

@@ -81,7 +81,7 @@ def kinds() -> Mapping[str, FaultKind]:
 
 def draw(seed: int, histories: Sequence[RealHistory]) -> Injection:
     """Return the injection of a seed: the kinds in turn, all else drawn, again while it changes nothing."""
-    chance = random.Random(f"faultline {seed}")  # noqa: S311 - the same in every run
+    chance = random.Random(f"faultline {seed}")
     names = [name for name, kind in _KINDS.items() if any(map(kind.candidates, histories))]
     name = names[seed % len(names)]
     kind = _KINDS[name]

@@ -103,7 +103,7 @@ def share(hits: int, total: int) -> Estimate:
 
 def by_history(names: Sequence[str], figure: Callable[[Sequence[str]], float]) -> Estimate:
     """Return a figure of all histories, with an interval by drawing histories again (percentile bootstrap)."""
-    chance = random.Random(1)  # noqa: S311 - the same in every run
+    chance = random.Random(1)
     drawn = [figure(chance.choices(names, k=len(names))) for _ in range(_SAMPLES)]
     cuts = quantiles(drawn, n=40)
     return Estimate(figure(names), cuts[0], cuts[-1])

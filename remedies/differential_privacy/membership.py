@@ -41,7 +41,7 @@ class MembershipAttack:
     `rows`: members, and as many others. `auc`: the chance that a member scores higher than another row, 0.5 where the
     attack sees nothing, with a 95 % interval from `low` to `high` (Hanley, McNeil 1982). `noticed`: the AUC that would
     differ from 0.5 significantly with a chance of one half. `found`: the share of members above the score that 5 % of
-    others exceed, at most `bound` by the loss. `without_noise`: the AUC of the same attack on a synthesis almost without noise.
+    others exceed, at most `bound` by the loss. `without_noise`: the AUC of the same attack almost without noise.
     """
 
     rows: int
