@@ -31,6 +31,7 @@ NAMES = (
     "synthesis",
     "papers",
     "learned_limits",
+    "free_monitors",
     "root_causes",
     "audit",
     "simulation",

@@ -233,6 +233,11 @@ class CheckParameters(BaseModel):
         return 0
 
     @property
+    def is_pooled(self) -> bool:
+        """Check whether limits are learned together with those of other tables."""
+        return False
+
+    @property
     def keeps(self) -> bool:
         """Check whether the store keeps counts, releases or segments for this check, under names that need a key."""
         return self.segments is not None
@@ -411,6 +416,10 @@ class Check(Protocol):
     @property
     def learned_numbers(self) -> int:
         """Return how many numbers of the check are judged by limits that keep a promise."""
+
+    @property
+    def is_pooled(self) -> bool:
+        """Return whether limits are learned together with those of other tables."""
 
     @property
     def keeps(self) -> bool:

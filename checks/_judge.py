@@ -108,11 +108,19 @@ def judge(check: Check, measurement: Measurement, history: Sequence[PastMeasurem
         return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
     if outcome.status is Status.PASS and measurement.values.get("compared") == 0:
         return without_rows(check, _ALL_NULL, outcome.observed)
+    return _softened(check, outcome, measurement, history)
+
+
+def _softened(check: Check, outcome: Outcome, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
+    """Return the outcome with the limits of the `warn:` block; of a pooled check also while its own are not known."""
     softer = check.softened()
-    if outcome.status is not Status.PASS or softer is None:
+    waits = outcome.reason is UnknownReason.NO_DATA and check.is_pooled
+    if (outcome.status is not Status.PASS and not waits) or softer is None:
         return outcome
     soft = softer.judge(measurement, history)
-    return replace(soft, status=Status.WARN, occurrence=None) if soft.status is Status.FAIL else outcome
+    if soft.status is Status.FAIL:
+        return replace(soft, status=Status.WARN, occurrence=None)
+    return soft if waits else outcome  # what is within the narrower limit is within the other, too
 
 
 _NO_ROWS: Final = Message("no rows to evaluate")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Gt, Le
@@ -42,7 +42,7 @@ from checks.parameters.numbers import exact
 from checks.parameters.scalars import Duration, parse_duration, say
 
 if TYPE_CHECKING:
-    from checks.limits import LearnedLimit, LimitRule, MissingHistory
+    from checks.limits import LearnedLimit, LimitRule, MissingHistory, TimedValue
 
 Weeks: TypeAlias = Annotated[
     int, Ge(1), Le(52), Field(description="Number of past weeks whose same weekday forms the baseline.")
@@ -72,7 +72,14 @@ _ALARMS: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) per ([0-9a-z]+)")
 _SHORTEST: Final = timedelta(weeks=12)
 _LONGEST: Final = timedelta(weeks=104)
 _DAY: Final = timedelta(days=1)
+_POOLED_SPAN: Final = timedelta(weeks=8)
+"""The own past of a table that learns together with others."""
 
+_NOT_POOLED_YET: Final = Message(
+    "no learned limit yet: {looks:count} more runs of tables with such a rhythm are needed",
+    one="no learned limit yet: {looks:count} more run of a table with such a rhythm is needed",
+    counted="looks",
+)
 _MISSING: Final = Message(
     "no learned limit yet: {runs:count} more runs are needed, about {length:duration}",
     one="no learned limit yet: {runs:count} more run is needed, about {length:duration}",
@@ -196,6 +203,10 @@ class Learned(LearnedFrom):
     """A limit that is chosen by its own past, so that false alarms are as frequent as promised."""
 
     false_alarms: PromisedAlarms
+    pooled: bool = Field(
+        default=False,
+        description="Learn together with the other pooled checks of the project, which share the promise.",
+    )
 
 
 class LearnedLimits(BaseModel):
@@ -227,8 +238,9 @@ class LearnedVerdict:
 
 
 class LearnsNumber(CheckParameters):
-    """The parameters of a check whose limits may be learned."""
+    """The parameters of a check whose limits may be learned. `pools`: also together with other tables."""
 
+    pools: ClassVar[bool] = False
     limits: LearnedLimits | None = Field(None, description="Limits that are learned from earlier measurements.")
     deviation: Deviation | None = Field(None, description="Largest distance from what is usual, by hand.")
 
@@ -243,10 +255,29 @@ class LearnsNumber(CheckParameters):
         """Check whether a limit depends on what is usual."""
         return self.limits is not None or self.deviation is not None
 
+    @model_validator(mode="after")
+    def _may_be_pooled(self) -> Self:
+        if self.is_pooled and (not self.pools or self.segments is not None):
+            text = "is of 'volume' and 'freshness' without 'by'" if self.pools is False else "goes without 'by'"
+            raise ValueError(f"'pooled' {text}; remove it")
+        return self
+
+    @property
+    def is_pooled(self) -> bool:
+        """Check whether limits are learned together with those of other tables."""
+        return self.limits is not None and self.limits.learned.pooled
+
     @property
     def learned_numbers(self) -> int:
-        """Return how many numbers of the check are judged by limits that keep a promise, in all its segments."""
-        return 0 if self.limits is None else self._numbers * (1 if self.segments is None else self.segments.most)
+        """Return how many numbers of the check are judged by limits that keep a promise, in all its segments.
+
+        Those of pooled checks keep one of the project.
+        """
+        return (
+            0
+            if self.limits is None or self.is_pooled
+            else self._numbers * (1 if self.segments is None else self.segments.most)
+        )
 
     @property
     def _numbers(self) -> int:
@@ -255,6 +286,8 @@ class LearnsNumber(CheckParameters):
     def learned_from(self, earlier: Earlier | None = None) -> Earlier | None:
         """Request the measurements to learn from, beside others that are asked for."""
         softer = self.softened()
+        if self.is_pooled:
+            return replace(earlier or Earlier(), span=_POOLED_SPAN)
         spans = [check.source_of_limits.window for check in (self, softer) if check is not None and check.learns]
         return replace(earlier or Earlier(), span=max(spans)) if spans else earlier
 
@@ -291,12 +324,39 @@ class LearnsNumber(CheckParameters):
             if past.measured_at.astimezone(zone).date() not in holidays
             if (number := read(past)) is not None
         ]
+        if self.is_pooled:
+            rule = self._rule(1, above_only=above_only, floor=floor)
+            return self._learn_pooled(measurement, looks, now, rule=rule, zone=zone)
         rule = self._rule(measurement.family, above_only=above_only, floor=floor)
         learned = learn_limit(looks, now, rule=rule, zone=zone)
         if isinstance(learned, MissingHistory):
             return LearnedVerdict({}, missing=unknown(UnknownReason.NO_DATA, _missing_message(learned)))
         bound = learned.low if learned.side < 0 else learned.high
         return LearnedVerdict(_observe(learned), learned.side, bound, learned.usual)
+
+    def _learn_pooled(
+        self,
+        measurement: Measurement,
+        looks: Sequence["TimedValue"],
+        now: "TimedValue",
+        *,
+        rule: "LimitRule",
+        zone: ZoneInfo,
+    ) -> LearnedVerdict:
+        from checks.limits import DistancePool, MissingHistory, learn_pooled
+
+        name = str(getattr(self, "type", ""))
+        verdict = learn_pooled(name, looks, now, pool=measurement.pool or DistancePool(), rule=rule, zone=zone)
+        limit, step = verdict.limit, verdict.step
+        pool: dict[str, Json] | None = (
+            None if step is None else {"group": step.group, "band": step.band, "distance": rounded(step.distance)}
+        )
+        if isinstance(limit, MissingHistory):
+            message = _missing_message(limit) if pool is None else _NOT_POOLED_YET.given(looks=limit.looks)
+            return LearnedVerdict({"pool": pool} if pool else {}, missing=unknown(UnknownReason.NO_DATA, message))
+        bound = limit.low if limit.side < 0 else limit.high
+        odds = rounded(verdict.odds or 1.0)
+        return LearnedVerdict({**_observe(limit), "odds": odds, "pool": pool}, limit.side, bound, limit.usual)
 
     def _rule(self, family: int, *, above_only: bool, floor: float) -> "LimitRule":
         from checks.limits import LimitRule

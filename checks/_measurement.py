@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from checks.classes.counts import CountRequest, KeptAnswer
     from checks.classes.tables import ClassTables, PersonColumn
+    from checks.limits import DistancePool
     from checks.parameters.rows import Sampling
 
 
@@ -164,7 +165,8 @@ class Measurement:
     counts for the store, which has put the tables they lead to in their place when `judge` sees it. `zones` and
     `loaded_at`: as in `Context`. `family`: how many numbers of the table are judged by learned limits, which keep their
     promise together. `k`: a value is shown from this many people on; 0 where none is of people. `sample`: how the rows
-    were drawn of which `values` are; None where they are of all rows. A SUM over no rows is None: look at the row count
+    were drawn of which `values` are; None where they are of all rows. `pool`: what tables that learn together have in
+    common. A SUM over no rows is None: look at the row count
     first.
     """
 
@@ -179,6 +181,7 @@ class Measurement:
     family: int = 1
     k: int = 0
     sample: Sampling | None = None
+    pool: DistancePool | None = None
 
     def number(self, name: str) -> int:
         """Return an aggregate as a whole number; NULL (a SUM over no rows) is 0."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from checks._contract import (
     Check,
     Context,
+    Earlier,
     Json,
     MainNumber,
     Measurement,
@@ -46,7 +47,14 @@ _TOO_OLD: Final = Message("the newest row is {age:duration} old, limit {limit:du
 _NOTHING_NEW: Final = Message("no new row for {age:duration} of expected time, limit {limit:duration}")
 _NOT_BY: Final = Message("the newest row was {age:duration} old when it was due at {due:time}, limit {limit:duration}")
 _UNUSUALLY_OLD: Final = Message("the newest row is {age:duration} old, learned limit {limit:duration}")
+_RARELY_OLD: Final = Message(
+    "the newest row is {age:duration} old, usual is {usual:duration}: as in one run of {odds:number}"
+)
 _OF_WRITES: Final = {
+    _UNUSUALLY_OLD.text: Message("the table was last written {age:duration} ago, learned limit {limit:duration}"),
+    _RARELY_OLD.text: Message(
+        "the table was last written {age:duration} ago, usual is {usual:duration}: as in one run of {odds:number}"
+    ),
     _FRESH_ENOUGH.text: Message("the table was last written {age:duration} ago"),
     _TOO_OLD.text: Message("the table was last written {age:duration} ago, limit {limit:duration}"),
     _NOTHING_NEW.text: Message("the table was not written for {age:duration} of expected time, limit {limit:duration}"),
@@ -56,12 +64,16 @@ _OF_WRITES: Final = {
 }
 """What is said of the time of the last write, by what is said of the newest row."""
 _NEVER: Final = Message("the catalogue does not know when the table was last written; engines forget it at a restart")
+_NOT_SEEN_YET: Final = Message("no write was seen yet: the catalogue counts writes and keeps no time of them")
+_COUNTS_WRITES: Final = "postgres"
+_COUNTED_SPAN: Final = timedelta(weeks=5)
 _EMPTY: Final = Message("the catalogue says no newest value of {column}: there is no row, or none with a time")
 _IN_FUTURE: Final = Message("the newest value of {column} lies in the future, so the newest row before is not known")
 _FRESH_OF_FEW: Final = Message(
     "the newest row is recent enough; its time is of fewer than {k:count} people and not shown"
 )
 _OLD_OF_FEW: Final = Message("the newest row is too old; its time is of fewer than {k:count} people and not shown")
+_KEPT_OF_WRITES: Final = ("age_s", "expected_age_s", "learned")
 _LEAST_SPREAD: Final = 60.0
 """Seconds: ages that differ by less than minutes are taken for equal."""
 
@@ -86,6 +98,7 @@ class Freshness(LearnsLimits):
     main_number: ClassVar[MainNumber | None] = MainNumber("expected_age_s", unit="s", high="max_age", again="number")
     warn_limits: ClassVar[frozenset[str]] = frozenset({"max_age", "limits", "deviation"})
     judged_only: ClassVar[frozenset[str]] = frozenset({"max_age"})
+    pools: ClassVar[bool] = True
 
     type: Literal["freshness"] = "freshness"
     column: ColumnName | None = Field(None, description="Column with the event or load time of a row.")
@@ -110,10 +123,8 @@ class Freshness(LearnsLimits):
             raise ValueError(f"'time: {self.time}' {'needs' if self.column is None else 'goes without'} a 'column'")
         if self.time != "scan" and self.epoch is not None:
             raise ValueError(f"'time: {self.time}' reads no numbers since 1970; remove 'time' or 'epoch'")
-        if self.time != "scan" and (self.where or self.by or self.learns):
-            raise ValueError(
-                f"'time: {self.time}' is of whole tables: without 'where', 'by' and learned limits; remove 'time'"
-            )
+        if self.time != "scan" and (self.where or self.by):
+            raise ValueError(f"'time: {self.time}' is of whole tables: without 'where' and 'by'; remove 'time'")
         return self
 
     @property
@@ -124,7 +135,8 @@ class Freshness(LearnsLimits):
     def wants(self, context: Context) -> Wants:
         """Find the newest row that is not in the future, and count those that are."""
         if self.column is None:
-            return Wants(last_write=True)
+            earlier = Earlier(span=_COUNTED_SPAN) if context.dialect == _COUNTS_WRITES else None
+            return Wants(last_write=True, earlier=self.learned_from(earlier))
         if self.epoch is not None:
             return self._wants_of(context, epoch_column(context, self.column, self.epoch))
         if (kind := context.column(self.column).type()).is_integer():
@@ -134,7 +146,7 @@ class Freshness(LearnsLimits):
         if self.time == "catalogue":
             if not context.column(self.column).type().is_temporal():
                 raise Misconfigured(f"'time: catalogue' needs times in '{self.column}', not texts; remove 'time'")
-            return Wants(newest=self.column)
+            return Wants(newest=self.column, earlier=self.learned_from())
         return self._wants_of(context, times)
 
     def _wants_of(self, context: Context, times: TimeColumn | EpochColumn) -> Wants:
@@ -156,9 +168,9 @@ class Freshness(LearnsLimits):
     def judge(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Fail when the newest row is older than allowed, or when all there are lie in the future."""
         if self.column is None:
-            return self._judge_write(measurement)
+            return self._judge_write(measurement, history)
         if self.time == "catalogue":
-            return self._judge_catalogue(measurement, self.column)
+            return self._judge_catalogue(measurement, history, self.column)
         outcome = self._judge_rows(measurement, history, self.column)
         return _of_few(outcome, measurement.k) if least_group(measurement) < measurement.k else outcome
 
@@ -184,7 +196,7 @@ class Freshness(LearnsLimits):
             return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": column}), _observe(None, future))
         return self._judge_age(newest, measurement, history, future)
 
-    def _judge_catalogue(self, measurement: Measurement, column: str) -> Outcome:
+    def _judge_catalogue(self, measurement: Measurement, history: Sequence[PastMeasurement], column: str) -> Outcome:
         zone = self.timezone or measurement.zones.of(column) or "UTC"
         latest = measurement.measured_at + self.skew
         newest = moment_of(measurement.values["newest"], zone, not_after=latest)
@@ -192,17 +204,22 @@ class Freshness(LearnsLimits):
             return unknown(UnknownReason.NO_DATA, _EMPTY.given(column=column), _observe(None, 0))
         if newest > latest:
             return unknown(UnknownReason.NO_DATA, _IN_FUTURE.given(column=column), _observe(None, 0))
-        return self._judge_age(newest, measurement, (), 0)
+        return self._judge_age(newest, measurement, history, 0)
 
-    def _judge_write(self, measurement: Measurement) -> Outcome:
+    def _judge_write(self, measurement: Measurement, history: Sequence[PastMeasurement]) -> Outcome:
         """Judge the age of the last write as that of a newest row, and call it what it is."""
-        written = measurement.values["written"]
+        written, writes = measurement.values["written"], measurement.values.get("writes")
+        counted: dict[str, Json] = {} if writes is None else {"writes": writes}
+        if written is None and writes is not None:
+            written = _counted_write(writes, measurement.measured_at, history)
         if written is None:
-            return unknown(UnknownReason.NO_DATA, _NEVER, {"written": None})
-        outcome = self._judge_age(written, measurement, (), 0)
-        ages = {name: outcome.observed[name] for name in ("age_s", "expected_age_s")}
-        message = replace(_OF_WRITES[outcome.message.text], values=outcome.message.values)
-        return replace(outcome, message=message, observed={"written": written.isoformat(), **ages})
+            message = _NEVER if writes is None else _NOT_SEEN_YET
+            return unknown(UnknownReason.NO_DATA, message, {"written": None, **counted})
+        outcome = self._judge_age(written, measurement, history, 0)
+        kept = {name: outcome.observed[name] for name in _KEPT_OF_WRITES if name in outcome.observed}
+        text = _OF_WRITES.get(outcome.message.text)
+        message = outcome.message if text is None else replace(text, values=outcome.message.values)
+        return replace(outcome, message=message, observed={"written": written.isoformat(), **counted, **kept})
 
     def _judge_age(
         self, newest: datetime, measurement: Measurement, history: Sequence[PastMeasurement], future: int
@@ -214,16 +231,18 @@ class Freshness(LearnsLimits):
         age = calendar.elapsed(newest, due)
         observed = _observe(newest, future, age=now - newest, expected_age=age)
         limit, text, missing = self.max_age, self._too_old, None
+        rare: dict[str, Json] = {}
         if self.learns and (limit is None or age <= limit):
             verdict = self.learn(
                 measurement, history, value=age.total_seconds(), read=_age_in, above_only=True, floor=_LEAST_SPREAD
             )
             observed["learned"], missing = verdict.observed or None, verdict.missing
             if verdict.side:
-                limit, text = timedelta(seconds=verdict.bound), _UNUSUALLY_OLD
+                limit, text = timedelta(seconds=verdict.bound), _RARELY_OLD if self.is_pooled else _UNUSUALLY_OLD
+                rare = {"usual": round(verdict.usual), "odds": verdict.observed.get("odds")}
         if limit is not None and age > limit:
             deadline = _deadline(newest, limit, calendar, times)
-            message = text.given(age=age.total_seconds(), due=due, limit=limit.total_seconds(), future=future)
+            message = text.given(age=age.total_seconds(), due=due, limit=limit.total_seconds(), future=future, **rare)
             occurrence = Occurrence(deadline, OccurrenceMethod.FRESHNESS_DEADLINE)
             return Outcome(Status.FAIL, message, observed, self._expects, occurrence=occurrence)
         if missing is not None:
@@ -262,6 +281,20 @@ class Freshness(LearnsLimits):
         """Return the times of day at which the age is judged; None where it always is."""
         by = None if self.expected is None else self.expected.by
         return None if by is None else replace(calendar, start=by, end=by)
+
+
+def _counted_write(writes: int, now: datetime, history: Sequence[PastMeasurement]) -> datetime | None:
+    """Return the first run that saw the last write, by how many there were at each; None before one was seen.
+
+    A number that fell began again, and says of no time before it.
+    """
+    pasts = [past for past in history if isinstance(past.observed.get("writes"), int)]
+    if not pasts or pasts[-1].observed["writes"] > writes:
+        return None
+    if pasts[-1].observed["writes"] < writes:
+        return now
+    written = pasts[-1].observed.get("written")
+    return datetime.fromisoformat(written) if isinstance(written, str) else None
 
 
 def _age_in(past: PastMeasurement) -> float | None:

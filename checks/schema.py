@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias
 
 from annotated_types import MinLen
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from checks._contract import (
     Check,
@@ -139,6 +139,16 @@ class Schema(CheckParameters):
     )
     extra: Literal["forbid", "allow"] = Field("forbid", description="Whether additional columns are allowed.")
     order: bool = Field(default=False, description="Whether the column order is checked.")
+    on_change: Literal["incident", "notify"] = Field(
+        "incident",
+        description="Whether a change fails, or only warns once and is accepted.",
+    )
+
+    @model_validator(mode="after")
+    def _notifies_of_accepted(self) -> Self:
+        if self.on_change == "notify" and self.columns is not None:
+            raise ValueError("'on_change: notify' compares with the columns seen last; remove 'columns'")
+        return self
 
     def wants(self, context: Context) -> Wants:
         """Read the columns from the catalogue; without agreed ones, also those last accepted."""
@@ -159,7 +169,8 @@ class Schema(CheckParameters):
         expected: dict[str, Json] = {"columns": agreed.display_number, "extra": self.extra, "order": self.order}
         if not (drift.missing or drift.changed or unexpected or drift.reordered):
             return Outcome(Status.PASS, Message("the columns are as expected"), observed, expected)
-        return Outcome(Status.FAIL, _message_of(drift, unexpected), observed, expected)
+        status = Status.FAIL if self.on_change == "incident" else Status.WARN
+        return Outcome(status, _message_of(drift, unexpected), observed, expected)
 
     def _agreed(self, history: Sequence[PastMeasurement]) -> _ExpectedColumns | None:
         if isinstance(self.columns, dict):

@@ -69,7 +69,11 @@ _UNUSUALLY_MANY: Final = Message(
     one="{rows:count} row, above the learned limit {limit:number}; usual is {usual:number}",
     counted="rows",
 )
-
+_RARE: Final = Message(
+    "{rows:count} rows, usual is {usual:number}: as far from it as one run in {odds:number}",
+    one="{rows:count} row, usual is {usual:number}: as far from it as one run in {odds:number}",
+    counted="rows",
+)
 
 _UNSURE: Final = Message("about {rows:count} rows, give or take {error:count}: too near to a limit to tell; count them")
 
@@ -83,6 +87,7 @@ class Volume(LearnsLimits):
     judged_only: ClassVar[frozenset[str]] = frozenset({"min", "max"})
     judges_empty: ClassVar[bool] = True
     judges_absence: ClassVar[bool] = True
+    pools: ClassVar[bool] = True
 
     type: Literal["volume"] = "volume"
     min: Count | None = Field(None, description="Minimum number of rows.")
@@ -108,10 +113,8 @@ class Volume(LearnsLimits):
             raise ValueError("at least one of 'min', 'max', 'min_ratio', 'max_ratio', 'limits' and 'deviation'")
         if (self.column is None) != (self.window is None):
             raise ValueError("'column' and 'window' go together")
-        if self.count == "catalogue" and (self.where or self.window or self.by or self.learns):
-            raise ValueError(
-                "'count: catalogue' is of whole tables: without 'where', 'window', 'by' and learned limits"
-            )
+        if self.count == "catalogue" and (self.where or self.window or self.by):
+            raise ValueError("'count: catalogue' is of whole tables: without 'where', 'window' and 'by'")
         in_order(self.min, self.max)
         if self.min_ratio is not None and self.max_ratio is not None and self.min_ratio > self.max_ratio:
             raise ValueError("'min_ratio' is larger than 'max_ratio'")
@@ -155,7 +158,7 @@ class Volume(LearnsLimits):
         if self.learns:
             verdict = self.learn(measurement, history, value=rows, read=lambda past: number_in(past, "rows"))
             observed["learned"] = verdict.observed or None
-            problem = problem or _beyond_learned(rows, verdict)
+            problem = problem or _beyond_learned(rows, verdict, is_pooled=self.is_pooled)
         if problem is not None:
             return Outcome(Status.FAIL, problem, observed, self._expects)
         return self._without_problem(rows, baseline, verdict, observed)
@@ -215,9 +218,11 @@ class Volume(LearnsLimits):
         return None
 
 
-def _beyond_learned(rows: int, verdict: LearnedVerdict) -> Message | None:
+def _beyond_learned(rows: int, verdict: LearnedVerdict, *, is_pooled: bool) -> Message | None:
     if not verdict.side:
         return None
+    if is_pooled:
+        return _RARE.given(rows=rows, usual=rounded(verdict.usual), odds=verdict.observed["odds"])
     text = _UNUSUALLY_FEW if verdict.side < 0 else _UNUSUALLY_MANY
     return text.given(rows=rows, limit=rounded(verdict.bound), usual=rounded(verdict.usual))
 

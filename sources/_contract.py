@@ -173,6 +173,15 @@ class Source(Protocol):
             As `table`.
         """
 
+    def write_count(self, name: str) -> int | None:
+        """Return a number that grows with each write of rows, where the catalogue knows no time; else None.
+
+        It begins again when the engine loses its statistics.
+
+        Raises:
+            As `table`.
+        """
+
     def compile(self, expression: ir.Expr) -> str:
         """Return the SQL text of an expression in this engine's dialect.
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
+from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -53,6 +54,19 @@ class FetchedRows:
     cells: Sequence[tuple[Any, ...]]
 
 
+_AHEAD_S: Final = 60.0
+"""Seconds for which what was read of a whole schema is believed."""
+
+
+@dataclass(slots=True)
+class _SchemaAnswers:
+    """What a catalogue says of all tables of a schema; nothing was read while only the `first` table was asked for."""
+
+    first: str
+    read_at: float | None = None
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+
 class EngineSource(ABC):
     """A source whose engine Ibis speaks to. A kind says how to open it, what its catalogue holds, and how to ask."""
 
@@ -68,6 +82,7 @@ class EngineSource(ABC):
         self._open_backend: SQLBackend | None = None
         self._entries: dict[str, CatalogueEntry] | None = None
         self._described: dict[str, ir.Table] = {}
+        self._ahead: dict[tuple[str, str], _SchemaAnswers] = {}
         self._closing = ExitStack()
         self._read_volume = NOTHING_TOLD
 
@@ -84,7 +99,7 @@ class EngineSource(ABC):
     ) -> None:
         """Disconnect."""
         self._is_open, self._open_backend, self._entries = False, None, None
-        self._described = {}
+        self._described, self._ahead = {}, {}
         self._closing.close()
 
     def tables(self) -> Sequence[str]:
@@ -135,6 +150,11 @@ class EngineSource(ABC):
     def change_sign(self, name: str, now: datetime) -> str | None:
         """Return None: most engines have no sign that is sure."""
         del name, now
+        return None
+
+    def write_count(self, name: str) -> int | None:
+        """Return None: most engines keep the time of the last write, or nothing."""
+        self._find(name)
         return None
 
     def compile(self, expression: ir.Expr) -> str:
@@ -223,6 +243,21 @@ class EngineSource(ABC):
         """Return all that the expression of a table depends on; None where only Ibis has it. Called while asking."""
         del entry
         return None
+
+    def _of_catalogue(
+        self, question: str, entry: CatalogueEntry, read: Callable[[str, str | None], Mapping[str, Any]]
+    ) -> Any:
+        """Return what the catalogue says of a table; None where it says nothing. Called while asking.
+
+        `read` takes a schema and a table, or None for all its tables: a source that is asked for a second table reads
+        the whole schema, so that a pass over many tables needs two statements.
+        """
+        ahead = self._ahead.setdefault((question, entry.schema), _SchemaAnswers(entry.table))
+        if ahead.read_at is None and ahead.first == entry.table:
+            return read(entry.schema, entry.table).get(entry.table)
+        if ahead.read_at is None or perf_counter() - ahead.read_at > _AHEAD_S:
+            ahead.answers, ahead.read_at = read(entry.schema, None), perf_counter()
+        return ahead.answers.get(entry.table)
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         return self._backend.table(entry.table, database=(entry.catalog, entry.schema))

@@ -173,6 +173,22 @@ def newest_of(files: Iterable[Path], column: str, check_time: Callable[[], None]
     return max(values, default=None)
 
 
+def rows_of(files: Iterable[Path], check_time: Callable[[], None]) -> int:
+    """Return how many rows the footers of files have.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    rows = 0
+    for path in files:
+        check_time()
+        try:
+            rows += pq.read_metadata(path).num_rows
+        except pa.ArrowException as error:
+            raise OSError(type(error).__name__) from None
+    return rows
+
+
 def _place_of(footer: pq.FileMetaData, column: str) -> int | None:
     """Return where a file has the column.
 

@@ -20,7 +20,7 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from sources._arrow_tables import ArrowTables, parquet_dataset, partition_expression
-from sources._contract import PermissionDenied, QueryFailed, Source, TableNotFound, Unreachable
+from sources._contract import PermissionDenied, QueryFailed, RowEstimate, Source, TableNotFound, Unreachable
 from sources._engine import CatalogueEntry
 from sources._file_tables import DELTA_LOG, delta_tables
 from sources._spec import SourceSpec, scheme_of
@@ -72,6 +72,14 @@ class Delta(ArrowTables):
         del now
         table = self._opened(self._find(name))
         return f"{table.metadata().id} {table.version()}"
+
+    def row_estimate(self, name: str) -> RowEstimate | None:
+        """Return the rows that the log has of its files; None where a file has none, or deleted rows."""
+        table = self._opened(self._find(name))
+        rows = [file.get("num_records") for file in pa.table(table.get_add_actions(flatten=True)).to_pylist()]
+        if None in rows or table.deletion_vectors().read_all().num_rows:
+            return None
+        return RowEstimate(sum(rows), 0, None)
 
     def last_write(self, name: str) -> datetime | None:
         """Return the time of the last commit that wrote or removed rows, among the newest hundred."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from os.path import realpath
 from pathlib import Path
@@ -22,7 +22,15 @@ import ibis.expr.types as ir
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TableRemoved, Unreachable
+from sources._contract import (
+    PermissionDenied,
+    QueryFailed,
+    RowEstimate,
+    Source,
+    SourceError,
+    TableRemoved,
+    Unreachable,
+)
 from sources._csv_dialect import Dialect
 from sources._csv_encoding import PACKED_FAULTS, UTF_8, CsvFault, check_size, encoding_of
 from sources._csv_text import (
@@ -180,6 +188,28 @@ class Files(DuckdbSource):
             raise QueryFailed(f"source '{self.name}': {error}; use 'time: scan'") from None
         except OSError as error:
             raise QueryFailed(self._error_text(self._unreadable(name), error)) from None
+
+    def row_estimate(self, name: str) -> RowEstimate | None:
+        """Return the number of rows in the footers of Parquet files; of other files none is kept."""
+        self._find(name)
+        files = self._files[name]
+        if endings_of(files[0].name) != PARQUET:
+            return None
+        from sources._parquet import rows_of
+
+        try:
+            with self._talking():
+                return RowEstimate(rows_of(files, self._check_time), 0, None)
+        except OSError as error:
+            raise QueryFailed(self._error_text(self._unreadable(name), error)) from None
+
+    def last_write(self, name: str) -> datetime | None:
+        """Return when the newest file was written. A removed file leaves no trace in it."""
+        self._find(name)
+        try:
+            return datetime.fromtimestamp(max(path.stat().st_mtime for path in self._files[name]), UTC)
+        except OSError as error:
+            raise TableRemoved(self._error_text(f"a file of '{name}' was removed", error)) from None
 
     def _describe(self, entry: CatalogueEntry) -> ir.Table:
         if entry.table not in self._views:

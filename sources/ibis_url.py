@@ -6,6 +6,8 @@ write, and no timeout is set here: give an account that may only read, and rely 
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
+from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, Final
 
@@ -14,8 +16,9 @@ import ibis.expr.types as ir
 from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
 from ibis.util import backend_entry_points
+from sqlglot import exp
 
-from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, Unreachable
+from sources._contract import PermissionDenied, QueryFailed, RowEstimate, Source, SourceError, Unreachable
 from sources._engine import FetchedRows, UnlistedSource, refuse_other_statements
 from sources._floats import hide_in_query
 from sources._names import did_you_mean
@@ -25,6 +28,18 @@ _PEP_249: Final = {"Error", "InterfaceError", "DatabaseError"}
 _OF_CLIENTS: Final = {"GoogleAPIError", "GoogleAuthError", "ClickHouseError", "TrinoConnectionError", "RpcError"}
 _FORBIDDEN: Final = {"Forbidden", "PermissionDenied", "InsufficientPrivilege", "Unauthorized"}
 _ODD_URL: Final = (ValueError, TypeError, LookupError, AttributeError)
+
+
+_TABLES: Final = "SELECT table_name, {rows}, last_altered FROM {{catalog}}information_schema.tables"
+_FIGURES: Final[Mapping[str, tuple[str, str]]] = {
+    "snowflake": (_TABLES.format(rows="row_count") + " WHERE table_schema = {text}", "table_name"),
+    "databricks": (_TABLES.format(rows="NULL") + " WHERE table_schema = {text}", "table_name"),
+    "bigquery": (
+        "SELECT table_id, row_count, TIMESTAMP_MILLIS(last_modified_time) FROM {schema}.__TABLES__ WHERE TRUE",
+        "table_id",
+    ),
+}
+"""Rows and last change of the tables of a schema, and the column with their names, by dialect."""
 
 
 class IbisUrl(UnlistedSource):
@@ -47,6 +62,36 @@ class IbisUrl(UnlistedSource):
 
     def _make_backend(self) -> SQLBackend:
         return self._own
+
+    def row_estimate(self, name: str) -> RowEstimate | None:
+        """Return the number of rows that the information schema of Snowflake or BigQuery says; None of others."""
+        rows = self._figures_of(name)[0]
+        return None if rows is None else RowEstimate(int(rows), 0, None)
+
+    def last_write(self, name: str) -> datetime | None:
+        """Return when the information schema says that a table last changed, which a new column does, too."""
+        if self.dialect not in _FIGURES:
+            return super().last_write(name)
+        changed = self._figures_of(name)[1]
+        return changed if changed is None or changed.tzinfo else changed.replace(tzinfo=UTC)
+
+    def _figures_of(self, name: str) -> tuple[int | None, datetime | None]:
+        if self.dialect not in _FIGURES:
+            self._find(name)
+            return None, None
+        entry = self._find(name)
+        with self._talking():
+            return self._of_catalogue("figures", entry, partial(self._read_figures, entry.catalog)) or (None, None)
+
+    def _read_figures(self, catalog: str, schema: str, table: str | None) -> Mapping[str, Any]:
+        """Read rows and last change by table, in one statement for a schema."""
+        named, dialect = schema or self._own.current_database, self.dialect
+        place = [exp.to_identifier(part, quoted=True).sql(dialect) for part in (catalog, named) if part]
+        text, column = (exp.Literal.string(word).sql(dialect) for word in (named, table or ""))
+        sql, name = _FIGURES[dialect]
+        sql = sql.format(catalog="".join(f"{part}." for part in place[:-1]), schema=".".join(place), text=text)
+        sql += "" if table is None else f" AND {name} = {column}"
+        return {name: tuple(figures) for name, *figures in self._run(sql).cells}
 
     def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
         return self._backend.table(table, database=tuple(place) or None)

@@ -36,7 +36,7 @@ from pyiceberg.types import DateType, IntegerType, LongType, TimestampType, Time
 from sqlalchemy.exc import SQLAlchemyError
 
 from sources._arrow_tables import ArrowTables, parquet_dataset, partition_expression
-from sources._contract import PermissionDenied, QueryFailed, Source, TableRemoved, Unreachable
+from sources._contract import PermissionDenied, QueryFailed, RowEstimate, Source, TableRemoved, Unreachable
 from sources._engine import CatalogueEntry
 from sources._spec import IcebergCatalog, file_of, path_in_url, scheme_of
 
@@ -100,6 +100,15 @@ class Iceberg(ArrowTables):
         entry = self._find(name)
         with self._catalogue_errors():
             return str(self._load(entry).metadata_location)
+
+    def row_estimate(self, name: str) -> RowEstimate | None:
+        """Return the rows of the files of the snapshot; None where some of them are deleted."""
+        entry = self._find(name)
+        with self._catalogue_errors():
+            tasks = list(self._load(entry).scan().plan_files())
+        if any(task.delete_files for task in tasks):
+            return None
+        return RowEstimate(sum(task.file.record_count for task in tasks), 0, None)
 
     def last_write(self, name: str) -> datetime | None:
         """Return the time of the snapshot that last wrote or removed rows; compaction does neither."""

@@ -25,10 +25,10 @@ SELECT table_schema, table_name, table_schema = DATABASE(), COALESCE(table_schem
 FROM information_schema.tables
 WHERE table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys') AND table_type <> 'SEQUENCE'
 """
-_ROW_ESTIMATE: Final = (
-    "SELECT table_rows, engine FROM information_schema.tables WHERE table_schema = %s AND table_name = %s"
+_FIGURES: Final = (
+    "SELECT table_name, table_rows, engine, update_time FROM information_schema.tables "
+    "WHERE table_schema = %s AND (%s IS NULL OR table_name = %s)"
 )
-_LAST_WRITE: Final = "SELECT update_time FROM information_schema.tables WHERE table_schema = %s AND table_name = %s"
 _EXACT: Final = frozenset({"MyISAM", "Aria"})
 """Engines of tables that count their rows; of InnoDB the manual says "as much as 40% to 50%"."""
 _SQL_MODE: Final = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
@@ -112,23 +112,25 @@ class MySql(EngineSource):
 
     def row_estimate(self, name: str) -> RowEstimate | None:
         """Return what the statistics of the tables say: exact of some engines, else off by half of it."""
-        entry = self._find(name)
-        with self._talking(), closing(self._connection.cursor()) as cursor:
-            cursor.execute(_ROW_ESTIMATE, (entry.schema, entry.table))
-            row = cursor.fetchone()
-        if row is None or row[0] is None:
-            return None
-        return RowEstimate(int(row[0]), 0 if row[1] in _EXACT else -(-int(row[0]) // 2), None)
+        rows, engine, _ = self._figures_of(name)
+        return None if rows is None else RowEstimate(int(rows), 0 if engine in _EXACT else -(-int(rows) // 2), None)
 
     def last_write(self, name: str) -> datetime | None:
         """Return what MariaDB keeps since its start; MySQL answers from a cache that is up to a day old."""
         if not self._is_mariadb:
             return super().last_write(name)
+        written = self._figures_of(name)[2]
+        return None if written is None else written.replace(tzinfo=UTC)
+
+    def _figures_of(self, name: str) -> tuple[int | None, str | None, datetime | None]:
         entry = self._find(name)
-        with self._talking(), closing(self._connection.cursor()) as cursor:
-            cursor.execute(_LAST_WRITE, (entry.schema, entry.table))
-            row = cursor.fetchone()
-        return None if row is None or row[0] is None else row[0].replace(tzinfo=UTC)
+        with self._talking():
+            return self._of_catalogue("figures", entry, self._read_figures) or (None, None, None)
+
+    def _read_figures(self, schema: str, table: str | None) -> Mapping[str, Any]:
+        with closing(self._connection.cursor()) as cursor:
+            cursor.execute(_FIGURES, (schema, table, table))
+            return {name: figures for name, *figures in cursor.fetchall()}
 
     def _run(self, sql: str) -> FetchedRows:
         refuse_other_statements(sql, dialect=self.dialect, source=self.name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -37,21 +38,24 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schem
 """
 _COLUMNS: Final = """
 WITH RECURSIVE typed AS (
-  SELECT a.attnum, a.attname, a.attnotnull, a.atttypmod AS modifier, t.oid, t.typtype, t.typbasetype, t.typtypmod
+  SELECT c.relname, a.attnum, a.attname, a.attnotnull, a.atttypmod AS modifier,
+         t.oid, t.typtype, t.typbasetype, t.typtypmod
   FROM pg_catalog.pg_attribute a
   JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-  WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+  WHERE n.nspname = %(schema)s AND (%(table)s::text IS NULL OR c.relname = %(table)s)
+    AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND a.attnum > 0 AND NOT a.attisdropped
   UNION ALL
-  SELECT d.attnum, d.attname, d.attnotnull, d.typtypmod, t.oid, t.typtype, t.typbasetype, t.typtypmod
+  SELECT d.relname, d.attnum, d.attname, d.attnotnull, d.typtypmod, t.oid, t.typtype, t.typbasetype, t.typtypmod
   FROM typed d JOIN pg_catalog.pg_type t ON t.oid = d.typbasetype
   WHERE d.typtype = 'd'
 )
-SELECT attname, CASE typtype WHEN 'e' THEN NULL ELSE pg_catalog.format_type(oid, modifier) END, NOT attnotnull
-FROM typed WHERE typtype <> 'd' ORDER BY attnum
+SELECT relname, attname, CASE typtype WHEN 'e' THEN NULL ELSE pg_catalog.format_type(oid, modifier) END, NOT attnotnull
+FROM typed WHERE typtype <> 'd' ORDER BY relname, attnum
 """
-"""Of each column its name, its type (below its domain; NULL for an enum) and whether it may be NULL."""
+"""Of each column of a table, or of all of a schema, its table, name, type (below its domain; NULL for an enum) and
+whether it may be NULL."""
 _CHANGE_SIGN: Final = """
 WITH RECURSIVE part AS (
   SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -69,19 +73,41 @@ FROM part JOIN pg_catalog.pg_class c USING (oid) CROSS JOIN LATERAL (
 ) a
 """
 """Of a table and all partitions of it: which they are and what was counted, and whether that is sure."""
-_ROW_ESTIMATE: Final = """
+_FIGURES: Final = """
 WITH RECURSIVE part AS (
-  SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname = %s AND c.relname = %s
-  UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN part ON i.inhparent = part.oid
+  SELECT c.relname, c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = %(schema)s AND (%(table)s::text IS NULL OR c.relname = %(table)s)
+    AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  UNION ALL SELECT p.relname, i.inhrelid FROM pg_catalog.pg_inherits i JOIN part p ON i.inhparent = p.oid
 )
-SELECT sum(c.reltuples)::bigint, sum(s.n_mod_since_analyze)::bigint, min(greatest(s.last_analyze, s.last_autoanalyze)),
+SELECT part.relname, sum(greatest(c.reltuples, 0))::bigint, sum(s.n_mod_since_analyze)::bigint,
+       min(greatest(s.last_analyze, s.last_autoanalyze)), sum(s.n_live_tup)::bigint,
+       sum(s.n_tup_ins + s.n_tup_upd + s.n_tup_del)::bigint,
        bool_and(c.relkind IN ('r', 'm') AND c.reltuples >= 0)
-       AND count(*) = count(greatest(s.last_analyze, s.last_autoanalyze))
+       AND count(*) = count(greatest(s.last_analyze, s.last_autoanalyze)),
+       bool_and(c.reltuples < 0),
+       bool_and(c.relkind = 'r' AND s.relid IS NOT NULL) AND NOT pg_catalog.pg_is_in_recovery()
 FROM part JOIN pg_catalog.pg_class c USING (oid) LEFT JOIN pg_catalog.pg_stat_all_tables s ON s.relid = c.oid
-WHERE c.relkind <> 'p'
+WHERE c.relkind <> 'p' GROUP BY part.relname
 """
-"""Of a table, or all partitions of one: rows, rows changed since ANALYZE, when that was, whether all were analyzed."""
+"""Of a table, or all partitions of one: rows, rows changed since ANALYZE, when that was, rows that are counted as they
+are written, rows written or removed so far, whether all were analyzed, whether none was since it was made or emptied,
+and whether writes are counted here."""
+
+
+class _Figures(NamedTuple):
+    """What `_FIGURES` says of a table."""
+
+    rows: int
+    changed: int | None
+    analyzed_at: datetime | None
+    live: int | None
+    writes: int | None
+    is_analyzed: bool
+    is_new: bool
+    counts_writes: bool
+
+
 _IDENTIFIERS: Final = re.compile(r"\w+|(?<=\")[^\"]+(?=\")")
 _UNREADABLE: Final = """
 SELECT c.relname, a.attname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
@@ -182,18 +208,40 @@ class Postgresql(EngineSource):
         return table_of(self._backend, self._columns_of(entry), **place)
 
     def _columns_of(self, entry: CatalogueEntry) -> Sequence[tuple[str, str | None, bool]]:
-        return columns_of(self._connection, entry.schema, entry.table)
+        return self._of_catalogue("columns", entry, partial(columns_of, self._connection)) or ()
 
     def row_estimate(self, name: str) -> RowEstimate | None:
-        """Return what ANALYZE found, off by what changed since, and by 5 % since it reads a sample."""
-        entry = self._find(name)
-        with self._talking(), self._connection.transaction(), self._connection.cursor() as cursor:
-            cursor.execute(_ROW_ESTIMATE, (entry.schema, entry.table))
-            row = cursor.fetchone()
-        if row is None or not row[3]:
+        """Return what ANALYZE found, and what was written since, off by what changed and by 5 % since it samples."""
+        figures = self._figures_of(name)
+        if figures is None:
             return None
-        rows, changed, counted_at, _ = row
-        return RowEstimate(rows, changed + -(-rows // _SAMPLED), counted_at)
+        if not figures.is_analyzed:  # a small table never is; its rows are counted as they are written
+            counts = figures.is_new and figures.counts_writes and figures.writes
+            return RowEstimate(figures.live or 0, figures.live or 0, None) if counts else None
+        changed = figures.changed or 0
+        rows = min(max(figures.live or 0, figures.rows - changed), figures.rows + changed)
+        return RowEstimate(rows, changed + -(-figures.rows // _SAMPLED), figures.analyzed_at)
+
+    def last_write(self, name: str) -> datetime | None:
+        """Return None: the statistics count writes and keep no time of them."""
+        self._find(name)
+        return None
+
+    def write_count(self, name: str) -> int | None:
+        """Return the rows that were written or removed since the statistics began; None of views and on a standby."""
+        figures = self._figures_of(name)
+        return figures.writes if figures is not None and figures.counts_writes else None
+
+    def _figures_of(self, name: str) -> _Figures | None:
+        entry = self._find(name)
+        with self._talking():
+            figures: _Figures | None = self._of_catalogue("figures", entry, self._read_figures)
+        return figures
+
+    def _read_figures(self, schema: str, table: str | None) -> Mapping[str, _Figures]:
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(_FIGURES, {"schema": schema, "table": table})
+            return {name: _Figures(*figures) for name, *figures in cursor.fetchall()}
 
     def change_sign(self, name: str, now: datetime) -> str | None:
         """Return what the server counted of a table and its partitions, and their files and entries in the catalogue.
@@ -304,13 +352,20 @@ class Postgresql(EngineSource):
         return next(names, "the connection failed; check host, port, database and user")
 
 
-def columns_of(connection: psycopg.Connection, schema: str, table: str) -> Sequence[tuple[str, str | None, bool]]:
-    """Return of each column its name, its type (below its domain; None for an enum) and whether it may be NULL.
+def columns_of(
+    connection: psycopg.Connection, schema: str, table: str | None
+) -> Mapping[str, Sequence[tuple[str, str | None, bool]]]:
+    """Return the columns of a table, or of all of a schema, by table.
+
+    Of each the name, the type (below its domain; None for an enum) and whether it may be NULL.
 
     Raises:
         psycopg.Error: the catalogue cannot be read.
     """
-    return connection.execute(_COLUMNS, (schema, table)).fetchall()
+    columns: dict[str, list[tuple[str, str | None, bool]]] = {}
+    for name, *column in connection.execute(_COLUMNS, {"schema": schema, "table": table}):
+        columns.setdefault(name, []).append((column[0], column[1], column[2]))
+    return columns
 
 
 def _ms(limit: timedelta) -> int:

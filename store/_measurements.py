@@ -56,6 +56,7 @@ _END_OF_TIME: Final = 2**63 - 1
 _MOST_PENDING: Final = 10
 """Failing measurements in a row, in no incident, that may still open one."""
 _LONGEST_TEXT: Final = 500
+_ACCEPTED: Final = (Status.PASS, Status.WARN)
 _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 
@@ -137,8 +138,9 @@ def accepted(subquery: Subquery) -> Select[Any]:
 
     Only those before `at_us` count, if the wanted checks come with one.
 
-    A measurement is accepted when it passed; when it was the first look at the columns of a table (nothing to compare
-    with, so the check was unknown for lack of data); or when a person then said that what it found was expected.
+    A measurement is accepted when it passed, or only warned of a change; when it was the first look at the columns of a
+    table (nothing to compare with, so the check was unknown for lack of data); or when a person then said that what it
+    found was expected.
     """
     incident, passing = IncidentRow.__table__.c, MeasurementRow.__table__.alias("passing").c
     at = subquery.c.get("at_us")
@@ -149,7 +151,7 @@ def accepted(subquery: Subquery) -> Select[Any]:
     )
     passed_at = (
         select(passing.measured_at)
-        .where(in_series(subquery.c.check_id, passing), passing.status == Status.PASS, *passed_before)
+        .where(in_series(subquery.c.check_id, passing), passing.status.in_(_ACCEPTED), *passed_before)
         .order_by(passing.measured_at.desc())
         .limit(1)
     )
@@ -161,13 +163,25 @@ def accepted(subquery: Subquery) -> Select[Any]:
     )
     until = expected_until.correlate(subquery).scalar_subquery()
     candidates = (
-        newest(subquery, _M.status == Status.PASS, *before),
+        newest(subquery, _M.status.in_(_ACCEPTED), *before),
         newest(subquery, *first_look, *before),
         newest(subquery, _M.status != Status.UNKNOWN, _M.measured_at <= until, *before),
     )
     return select(
         union_all(*(select(candidate.label("id")).select_from(subquery) for candidate in candidates)).subquery().c.id
     )
+
+
+def pooled_counts(connection: Connection, since: datetime, until: datetime) -> dict[str, int]:
+    """Return how many measurements each check that learns together with others has in `[since, until)`."""
+    has_distance = type_coerce(_M.observed, Text).like('%"pool":{%')  # canonical JSON has no space after the colon
+    statement = (
+        select(_S.check_id, func.count())
+        .join(MeasurementRow.__table__, _M.series == _S.id)
+        .where(_M.measured_at >= since, _M.measured_at < until, has_distance)
+        .group_by(_S.check_id)
+    )
+    return {row[0]: row[1] for row in connection.execute(statement)}
 
 
 def earlier_many(connection: Connection, queries: Wanted) -> dict[str, Sequence[PastMeasurement]]:

@@ -78,6 +78,16 @@ class ResultReader(Repository):
         """
         return _measurements.earlier_many(self._connection, queries)
 
+    def pooled(self, since: datetime, until: datetime, *, most: int) -> dict[str, Sequence[PastMeasurement]]:
+        """Return the measurements in `[since, until)` of the checks that learn together, at most so many of the newest.
+
+        Those inside incidents are passed over or marked as `earlier_many` does.
+        """
+        counts = _measurements.pooled_counts(self._connection, since, until)
+        share = min(1.0, most / max(1, sum(counts.values())))
+        earlier = Earlier(span=(until - since) * share)
+        return self.earlier_many(dict.fromkeys(counts, (until, earlier)))
+
     def last_statuses(self, check_ids: Iterable[str] | None = None) -> list[tuple[str, str, int]]:
         """Return of checks that ran the id, the last status (as `Watch` has it) and when they ran (microseconds)."""
         columns = (_STATE.c.check_id, _STATE.c.last_status, type_coerce(_STATE.c.last_run_at, WHOLE))

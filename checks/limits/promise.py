@@ -114,7 +114,7 @@ class _Slots(TypedDict):
 
 def _limit(residuals: Residuals, value: float, rule: LimitRule, spacing: timedelta) -> LearnedLimit:
     """Return the limit now, and on which side of it a value lies."""
-    chance = None if rule.per_day is None else min(rule.per_day * (spacing / _DAY), _MOST_OFTEN)
+    chance = None if rule.per_day is None else chance_at(rule.per_day, spacing)
     past = residuals.past[residuals.alike]
     middle, floor = float(np.median(past)), rule.floor
     usual, typical = residuals.value(0.0), residuals.value(middle)
@@ -145,6 +145,11 @@ def _limit(residuals: Residuals, value: float, rule: LimitRule, spacing: timedel
         excess=None if isinf(high) else high - typical,
         rhythm=residuals.rhythm,
     )
+
+
+def chance_at(per_day: float, spacing: timedelta) -> float:
+    """Return the chance of an alarm at one look by which a promise of alarms a day is kept."""
+    return min(per_day * (spacing / _DAY), _MOST_OFTEN)
 
 
 def _reaches(past: Floats, unanswered: Floats, chance: float, *, above_only: bool) -> tuple[float, float]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class BatchItem:
     """An incident in a message, with the reason, when its change was recorded, and who acknowledged it.
 
-    `unacknowledged`: how long it was unacknowledged, if it is sent for that.
+    `unacknowledged`: how long it was unacknowledged, if it is sent for that. `weight`: how rare it is, times how
+    important its table is; 0 where how rare is not known.
     """
 
     incident: Incident
@@ -27,6 +28,7 @@ class BatchItem:
     since: datetime
     acknowledged_by: str | None = None
     unacknowledged: timedelta | None = None
+    weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

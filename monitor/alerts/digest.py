@@ -92,8 +92,9 @@ class DigestSchedule:
 
 
 def _in_order(item: BatchItem) -> tuple[object, ...]:
-    """Return the sort key of an item: opened, still open, resolved, each the most severe first."""
-    return is_over(item), item.reason is NotificationReason.REMINDER, *worst_first(item)
+    """Return the sort key of an item: opened, still open, resolved, each the most severe first, then the weightiest."""
+    over, severity, *others = worst_first(item)
+    return is_over(item), item.reason is NotificationReason.REMINDER, over, severity, -item.weight, *others
 
 
 def title_of_digest(items: Sequence[BatchItem], localizer: MessageFormatter) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from checks import Message
+from incidents import Incident, to_us
 from monitor.alerts.batch import Batch, BatchItem, batches, rate_limit, worst_first
 from monitor.alerts.decide import NotificationReason, is_warning, last_delivered, stored_reason
 from monitor.alerts.decision_record import RECHECK_AFTER, DecisionAction, IncidentNotification, encode_decision
@@ -202,7 +203,16 @@ class NotificationPass:
     def _item(self, case: IncidentNotification, channel: str) -> BatchItem:
         incident, record = case.incident, case.records[channel]
         waited = incident.last.unacknowledged(self._now) if record.escalates else None
-        return BatchItem(incident, record.reason, case.since, self._facts.acknowledged_by.get(incident.id), waited)
+        acknowledged_by, weight = self._facts.acknowledged_by.get(incident.id), self._weight(incident)
+        return BatchItem(incident, record.reason, case.since, acknowledged_by, waited, weight)
+
+    def _weight(self, incident: Incident) -> float:
+        """Return in how many runs one is so far from what is usual, times the price of an hour and the consumers."""
+        odds = incident.title_values.get("odds")
+        if not isinstance(odds, int | float):
+            return 0.0
+        price = self._project.pricing.per_hour(incident.table, to_us(self._now))
+        return odds * float(price or 1) * (1 + len(self._config.consumers_of(incident.table)))
 
     # --- messages -----------------------------------------------------------------------------------------------------
 

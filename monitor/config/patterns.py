@@ -29,6 +29,16 @@ if TYPE_CHECKING:
 
 _OF_TABLES: Final = frozenset({"source", "checks", *SharedSettings.model_fields})
 """Keys of a pattern that are those of each of its tables."""
+_RARE: Final = {
+    "limits": {"learned": {"false_alarms": "1 per 1w", "pooled": True}},
+    "warn": {"limits": {"learned": {"false_alarms": "2 per 1d", "pooled": True}}},
+}
+FREE_CHECKS: Final[Sequence[dict[str, Any]]] = (
+    {"id": "rows", "type": "volume", "count": "catalogue", **_RARE},
+    {"id": "last-write", "type": "freshness", "time": "last_write", **_RARE},
+    {"id": "columns", "type": "schema", "on_change": "notify", "severity": "warning"},
+)
+"""What `monitors: free` stands for: one false incident a week in the whole project, and two lines a day in a digest."""
 _COLUMN_KEYS: Final = ("column", "columns", "time_column")
 """Parameters of checks that name columns of their own table."""
 
@@ -43,6 +53,9 @@ class MatchedNames(LateSection):
     source: str = Field(description="One of `sources`.")
     suggest: Literal["sure"] | None = Field(
         None, description="Add the checks that `tablewatch suggest` calls sure, found once when a table joins."
+    )
+    monitors: Literal["free"] | None = Field(
+        None, description="Watch rows, last write and columns by the catalogue, without reading a row."
     )
 
 
@@ -90,6 +103,13 @@ class PatternEntry:
         match, source = text(node, "match"), text(node, "source")
         exclude = tuple(str(item.value) for item in items(child(node, "exclude")))
         return None if match is None or source is None else cls(node, match, source, exclude, team)
+
+    @property
+    def free_checks(self) -> Sequence[Node]:
+        """Return the checks of each of its tables that read no row, by `monitors: free`."""
+        if child(self.node, "monitors") is None:
+            return ()
+        return [_node(check, self.node.place) for check in FREE_CHECKS]
 
     @property
     def suggests(self) -> bool:
@@ -201,11 +221,12 @@ def expand(tree: Node, expansion: Expansion, problems: list[Problem]) -> Node:
             tables += [item] if "match" not in entries(item) else []
             continue
         names: list[str] = []
+        free = pattern.free_checks
         for relation, table in expansion.known.get(pattern.source, {}).items():
             if pattern.takes(relation, table.schema) and not is_taken(taken, pattern.source, relation, table.schema):
                 taken.add((pattern.source, relation))
                 names.append(table.name)
-                tables.append(_entry(pattern, relation, table, expansion))
+                tables.append(_entry(pattern, relation, table, expansion, free))
         expansion.names.append(names)
     problems += _faults(tree)
     section = replace(entries(tree)["tables"], value=tables)
@@ -238,7 +259,9 @@ def _faults(tree: Node) -> Iterator[Problem]:
                 yield from word_errors(error.errors(include_url=False, include_input=False), item, TablePattern)
 
 
-def _entry(pattern: PatternEntry, relation: str, table: ListedTable, expansion: Expansion) -> Node:
+def _entry(
+    pattern: PatternEntry, relation: str, table: ListedTable, expansion: Expansion, free: Sequence[Node]
+) -> Node:
     """Return the entry of a table that a pattern stands for; what it says stands where the pattern does."""
     place = pattern.node.place
     value: dict[str, Node] = {"name": Node(place, table.name)}
@@ -256,6 +279,8 @@ def _entry(pattern: PatternEntry, relation: str, table: ListedTable, expansion: 
             expansion.not_applied.append(NotApplied(table.name, label_of(node), missing[0]))
         else:
             checks.append(node)
+    checks += [node for node in free if text(node, "type") not in kinds]
+    kinds |= {text(node, "type") for node in free}
     if pattern.suggests:
         checks += [_node(check, place) for check in table.checks or () if check.get("type") not in kinds]
     if checks or "checks" in value:

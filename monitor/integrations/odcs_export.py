@@ -148,7 +148,7 @@ def _why_not(check: Check) -> str | None:
         return "the standard has no filter of rows"
     if check.segments is not None:
         return "the standard has no segments"
-    if check.learned_numbers:
+    if check.learned_numbers or check.is_pooled:
         return "the standard has no learned limits"
     return None
 

@@ -52,11 +52,11 @@ from monitor.reporting.releases import releases_in
 from monitor.reporting.scope import ReportScope
 from monitor.reporting.timeline import timeline
 from monitor.summaries.audit import audit_promises
-from monitor.summaries.coverage import Observed, lasting_gaps, silent_tables
+from monitor.summaries.coverage import Observed, lasting_gaps, silent_tables, table_of
 from monitor.summaries.grouping import by_domain
 from monitor.summaries.incident import title_of
 from monitor.summaries.products import product_states
-from monitor.summaries.promises import MeasuredPromise, promises_of
+from monitor.summaries.promises import MeasuredPromise, pooled_promises, promises_of
 from monitor.summaries.ranking import Ranking, advise, rank
 from monitor.summaries.scan_costs import ScanCosts
 from monitor.summaries.service_levels import judge_contract, survey_of
@@ -307,10 +307,19 @@ def gather(
 def _promises(
     config: Config, tx: ReadTransaction, watches: Mapping[str, Watch], now: datetime
 ) -> Sequence[MeasuredPromise]:
-    """Return how the promises of all learned limits were kept."""
-    tables = [table for table in config.tables if any(check.learned_numbers for check in table.checks)]
-    ids = tuple(table.check_id(check) for table in tables for check in table.checks if check.learned_numbers)
-    incidents = tx.incidents.matching(IncidentFilter(check_ids=ids)) if ids else []
-    results = tx.results.latest(ids) if ids else {}
-    by_table = [promises_of(table, incidents, watches, results, now=now) for table in tables]
-    return [promise for promises in by_table for promise in promises.values()]
+    """Return how the promises of all learned limits were kept; of those that are pooled, together."""
+    learning = {
+        table.check_id(check): check
+        for table in config.tables
+        for check in table.checks
+        if getattr(check, "limits", None) is not None
+    }
+    pooled = {check_id: check for check_id, check in learning.items() if check.is_pooled}
+    incidents = tx.incidents.matching(IncidentFilter(check_ids=tuple(learning))) if learning else []
+    results = tx.results.latest(learning) if learning else {}
+    tables = {table_of(check_id) for check_id in learning.keys() - pooled.keys()}
+    by_table = [
+        promises_of(table, incidents, watches, results, now=now) for table in config.tables if table.name in tables
+    ]
+    own = [promise for promises in by_table for key, promise in promises.items() if key not in pooled]
+    return [*pooled_promises(pooled, incidents, watches, results, now=now), *own]

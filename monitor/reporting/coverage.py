@@ -10,7 +10,7 @@ from monitor.reporting.model import Coverage, UnobservedTable
 from monitor.reporting.period import Period
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASONS
 from monitor.summaries.coverage import TableCoverage
-from monitor.summaries.promises import MeasuredPromise
+from monitor.summaries.promises import POOLED, MeasuredPromise
 
 _SHOWN: Final = 5
 
@@ -64,8 +64,12 @@ def _of_scope(evidence: Evidence) -> tuple[TableCoverage, ...]:
 
 
 def most_broken(evidence: Evidence) -> tuple[MeasuredPromise, ...]:
-    """Return the few promises of learned limits that are shown, the most broken first."""
-    return tuple(sorted(evidence.promises, key=lambda promise: (-promise.share, promise.check_id))[:_SHOWN])
+    """Return the few promises of learned limits that are shown: those of pooled checks, then the most broken first."""
+
+    def order(promise: MeasuredPromise) -> tuple[bool, float, str]:
+        return promise.check_id != POOLED, -promise.share, promise.check_id
+
+    return tuple(sorted(evidence.promises, key=order)[:_SHOWN])
 
 
 def _worst_first(unseen: Mapping[str, Unobserved]) -> tuple[UnobservedTable, ...]:

@@ -199,14 +199,17 @@ class _Run:
         relation = self.plan.subject.relation
         for check_id, wants in self.plan.wants.items():
             if wants.newest is not None:
-                newest = self._attempt([check_id], partial(self._of_catalogue, "newest", relation, wants.newest))
+                newest = self._attempt([check_id], partial(self._newest, relation, wants.newest))
                 self.values |= {} if newest is None else {check_id: newest}
             elif wants.last_write:
-                written = self._attempt([check_id], partial(self._of_catalogue, "written", relation))
+                written = self._attempt([check_id], partial(self._written, relation))
                 self.values |= {} if written is None else {check_id: written}
 
-    def _of_catalogue(self, name: str, *of: str) -> dict[str, Any]:
-        return {name: (self.source.newest if name == "newest" else self.source.last_write)(*of)}
+    def _newest(self, relation: str, column: str) -> dict[str, Any]:
+        return {"newest": self.source.newest(relation, column)}
+
+    def _written(self, relation: str) -> dict[str, Any]:
+        return {"written": self.source.last_write(relation), "writes": self.source.write_count(relation)}
 
     def _estimate(self) -> dict[str, Any]:
         estimate = self.source.row_estimate(self.plan.subject.relation)

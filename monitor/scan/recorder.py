@@ -56,6 +56,7 @@ from store import (
 )
 
 if TYPE_CHECKING:
+    from checks.limits import DistancePool
     from monitor.clock import Clock
     from monitor.scan.confirmation import Retry
     from monitor.scan.incremental import StagedCounts
@@ -77,10 +78,11 @@ def record_results(
         StoreError: nothing of the batch was remembered.
     """
     batch, counts = _staged(batch, store)
+    pool = _pool_for(batch, store)
     with store.writing() as tx:
         if counts is not None:
             counts.settle(tx, batch)
-        return _Recorder(tx, policy_of, clock.now()).make([(new_id(), table_result) for table_result in batch])
+        return _Recorder(tx, policy_of, clock.now(), pool).make([(new_id(), table_result) for table_result in batch])
 
 
 def _staged(batch: Sequence[TableResult], store: Store) -> "tuple[Sequence[TableResult], StagedCounts | None]":
@@ -97,6 +99,19 @@ def _staged(batch: Sequence[TableResult], store: Store) -> "tuple[Sequence[Table
     return counts.batch, counts
 
 
+def _pool_for(batch: Sequence[TableResult], store: Store) -> "DistancePool | None":
+    """Return what the checks of a batch that learn with others are judged by; None where there are none.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    if not any(check.is_pooled for table_result in batch for _, check in table_result.target.subject.checks):
+        return None
+    from monitor.scan.pooled import pool_at
+
+    return pool_at(max(table_result.started_at for table_result in batch), store)
+
+
 def record_slot_results(
     batch: Sequence[tuple[Lease, TableResult]], *, store: Store, policy_of: PolicyOf, clock: "Clock"
 ) -> Sequence[CheckResult]:
@@ -109,6 +124,7 @@ def record_slot_results(
     """
     ids = {lease.id: new_id() for lease, _ in batch}
     results, counts = _staged([table_result for _, table_result in batch], store)
+    pool = _pool_for(results, store)
     with store.writing() as tx:
         held = tx.slots.finish([lease for lease, _ in batch], now=tx.schedule.clock(clock.now()), run_ids=ids)
         counting = [
@@ -118,7 +134,7 @@ def record_slot_results(
         ]
         if counts is not None:
             counts.settle(tx, [table_result for _, table_result in counting])
-        return _Recorder(tx, policy_of, clock.now()).make(counting)
+        return _Recorder(tx, policy_of, clock.now(), pool).make(counting)
 
 
 def record_external_results(
@@ -147,18 +163,19 @@ def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence
         from monitor.scan.incremental import judge_without_store
 
         batch = judge_without_store(batch)
-    memory, history = (SegmentMemory(), {}) if store is None else _read_history(store, batch)
-    return [result for table_result in batch for result in judge_table(table_result, history, memory)]
+    memory, history, pool = (SegmentMemory(), {}, None) if store is None else _read_history(store, batch)
+    return [result for table_result in batch for result in judge_table(table_result, history, memory, pool)]
 
 
-def _read_history(store: Store, batch: Sequence[TableResult]) -> tuple[SegmentMemory, _History]:
+def _read_history(store: Store, batch: Sequence[TableResult]) -> "tuple[SegmentMemory, _History, DistancePool | None]":
     memory = SegmentMemory()
     try:
+        pool = _pool_for(batch, store)
         with store.reading() as tx:
             memory = memory_of(tx, batch)
-            return memory, tx.results.earlier_many(wanted_history(batch, memory))
+            return memory, tx.results.earlier_many(wanted_history(batch, memory)), pool
     except StoreError:
-        return memory, dict.fromkeys(wanted_history(batch, memory))
+        return memory, dict.fromkeys(wanted_history(batch, memory)), None
 
 
 def wanted_history(batch: Sequence[TableResult], memory: SegmentMemory) -> Mapping[str, tuple[datetime, Earlier]]:
@@ -181,10 +198,14 @@ def memory_of(tx: ReadTransaction, batch: Sequence[TableResult]) -> SegmentMemor
     return SegmentMemory.read(tx, batch) if is_cut else SegmentMemory()
 
 
-def judge_table(table_result: TableResult, history: _History, memory: SegmentMemory) -> Iterable[CheckResult]:
-    """Yield what each check of a table came to."""
+def judge_table(
+    table_result: TableResult, history: _History, memory: SegmentMemory, pool: "DistancePool | None" = None
+) -> Iterable[CheckResult]:
+    """Yield what each check of a table came to. `pool`: of the checks that learn together."""
     for check_measurement in table_result.measured:
         answer = check_measurement.answer
+        if pool is not None and isinstance(answer, Measurement) and check_measurement.check.is_pooled:
+            answer = replace(answer, pool=pool)
         outcome = answer if isinstance(answer, Outcome) else _WITHOUT_HISTORY
         if isinstance(answer, Measurement):
             past = history.get(check_measurement.check_id, ())
@@ -229,8 +250,10 @@ def step_of(
 class _Recorder:
     """Decides over one batch, inside one transaction; `now` is None for results of another clock."""
 
-    def __init__(self, tx: WriteTransaction, policy_of: PolicyOf, now: datetime | None) -> None:
-        self._tx, self._policy_of, self._now = tx, policy_of, now
+    def __init__(
+        self, tx: WriteTransaction, policy_of: PolicyOf, now: datetime | None, pool: "DistancePool | None" = None
+    ) -> None:
+        self._tx, self._policy_of, self._now, self._pool = tx, policy_of, now, pool
         self._watches: dict[str, Watch] = {}
         self._incidents: dict[str, Incident] = {}
         self._retries: dict[str, Retry] = {}
@@ -241,7 +264,8 @@ class _Recorder:
         memory = memory_of(self._tx, [table_result for _, table_result in batch])
         history = self._tx.results.earlier_many(wanted_history([table_result for _, table_result in batch], memory))
         judged = [
-            (run_id, table_result, list(judge_table(table_result, history, memory))) for run_id, table_result in batch
+            (run_id, table_result, list(judge_table(table_result, history, memory, self._pool)))
+            for run_id, table_result in batch
         ]
         everything = [result for *_, results in judged for result in results]
         ids = [part.remembered_as for result in everything for part in (result, *result.segments)]

@@ -1,6 +1,6 @@
 """How many false alarms a learned limit promised, how many it raised as people answered them, and its power."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
@@ -20,6 +20,13 @@ _OF_USUAL: Final = Message("{size:number} ({share:ratio} of the usual value)")
 _POWER: Final = Message(
     "{what}: the smallest change detected with a chance of one half is a loss of {loss}, an excess of {excess}."
 )
+POOLED: Final = "pooled checks"
+"""The name of all checks that learn together, in the place of an id."""
+_POOLED_POWER: Final = Message(
+    "{judged:count} of {all:count} pooled checks have a limit. Half of those with a lower one detect a loss of "
+    "{loss:ratio} with a chance of one half."
+)
+_POOLED_UNKNOWN: Final = Message("{judged:count} of {all:count} pooled checks have a limit, none a lower one.")
 
 
 class LearnedPower(Shape):
@@ -178,21 +185,61 @@ def promise_of(
     `since`: its first run. Incidents that were merged into others, or are duplicates, are no alarms of their own.
     """
     limits = getattr(check, "limits", None)
-    if not check.learned_numbers or limits is None or since is None:
+    if limits is None or since is None:
         return None
     alarms = limits.learned.false_alarms
-    own = [incident for incident in incidents if incident.check_id == check_id and incident.merged_into is None]
-    answers = AnsweredAlarms.of(
-        [answer_of(incident) for incident in own if incident.resolution is not Resolution.DUPLICATE]
-    )
     return MeasuredPromise(
         check_id=check_id,
-        promised=str(alarms),
+        promised=f"{alarms} of {POOLED}" if limits.learned.pooled else str(alarms),
         count=alarms.count,
         per=alarms.per,
         watched=now - since,
-        answers=answers,
+        answers=_answers(incident for incident in incidents if incident.check_id == check_id),
     )
+
+
+def _answers(incidents: Iterable[Incident]) -> AnsweredAlarms:
+    own = [incident for incident in incidents if incident.merged_into is None]
+    return AnsweredAlarms.of(
+        [answer_of(incident) for incident in own if incident.resolution is not Resolution.DUPLICATE]
+    )
+
+
+def pooled_promises(
+    checks: Mapping[str, Check],
+    incidents: Sequence[Incident],
+    watches: Mapping[str, Watch],
+    results: Mapping[str, Result],
+    *,
+    now: datetime,
+) -> Sequence[MeasuredPromise]:
+    """Return the promises that checks keep together, one for each promise that is in the configuration.
+
+    `checks`: those with pooled limits, by id.
+    """
+    by_promise: dict[str, list[str]] = {}
+    for check_id, check in checks.items():
+        if check_id in watches:
+            limits: Any = getattr(check, "limits", None)
+            by_promise.setdefault(str(limits.learned.false_alarms), []).append(check_id)
+    promises = []
+    for ids in map(frozenset, by_promise.values()):
+        since = min(watches[check_id].monitored_since for check_id in ids)
+        one = promise_of(checks[min(ids)], POOLED, (), since=since, now=now)
+        if one is not None:
+            answers = _answers(incident for incident in incidents if incident.check_id in ids)
+            message = _pooled_power(ids, [power for name in ids for power in powers_of(results.get(name))])
+            promises.append(replace(one, answers=answers, power_messages=(message,)))
+    return promises
+
+
+def _pooled_power(ids: Collection[str], powers: Sequence[LearnedPower]) -> Message:
+    """Return how many of some checks have a limit, and the loss that half of them would notice."""
+    of_rows = [power for power in powers if power.usual and power.loss is not None]
+    losses = sorted((power.loss or 0.0) / power.usual for power in of_rows if power.usual)
+    if not losses:
+        return _POOLED_UNKNOWN.given(judged=len(powers), all=len(ids))
+    return _POOLED_POWER.given(judged=len(powers), all=len(ids), loss=losses[len(losses) // 2])
 
 
 def score_alarms(

@@ -92,7 +92,7 @@ class Place:
         if self.dialect != "postgres":
             return self.backend.table(name)
         schema = {"catalog": self.backend.current_catalog, "schema": self.backend.current_database}
-        columns = columns_of(self.backend.con, schema["schema"], name)
+        columns = columns_of(self.backend.con, schema["schema"], name)[name]
         return table_of(self.backend, columns, **schema, name=name)
 
     def compiled(self, expression: ir.Table) -> str:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from checks import Measurement, Outcome, Status, UnknownReason, Zones, judge
+from checks import Measurement, Outcome, PastMeasurement, Status, UnknownReason, Zones, judge
 from checks.freshness import Freshness
 from monitor.scan.measure import measure
 from monitor.scan.planner import plan
@@ -220,10 +220,31 @@ def test_a_write_is_called_a_write(expected: Any, written: timedelta, text: str)
         ({"time": "last_write", "column": "at"}, "'time: last_write' goes without a 'column'"),
         ({"time": "catalogue", "column": "at", "where": "n > 1"}, "is of whole tables"),
         ({"time": "catalogue", "column": "at", "by": "n"}, "is of whole tables"),
-        ({"time": "catalogue", "column": "at", "deviation": {"sigma": 3}}, "is of whole tables"),
     ],
 )
 def test_what_a_catalogue_does_not_tell_is_refused(parameters: dict[str, Any], text: str) -> None:
     """When the configuration is read."""
     with pytest.raises(ValidationError, match=text):
         Freshness.model_validate({"max_age": "1h", **parameters})
+
+
+def test_a_catalogue_that_counts_writes_says_when_the_last_was_seen() -> None:
+    """It is the first run that saw it; before any was seen, and after the count began again, the check is unknown."""
+    check = Freshness.model_validate({"time": "last_write", "max_age": "1d"})
+
+    def run(at: datetime, writes: int, *pasts: PastMeasurement) -> Outcome:
+        return judge(check, Measurement(at, {"written": None, "writes": writes}), pasts)
+
+    def as_past(at: datetime, outcome: Outcome) -> PastMeasurement:
+        return PastMeasurement(at, outcome.status, outcome.observed, in_span=True)
+
+    first = run(NOW, 7)
+    assert (first.reason, first.observed["writes"]) == (UnknownReason.NO_DATA, 7)
+    history = [as_past(NOW, first)]
+    assert run(NOW + HOUR, 7, *history).reason is UnknownReason.NO_DATA
+    for hours, writes, age, status in ((2, 9, 0, Status.PASS), (20, 9, 18, Status.PASS), (30, 9, 28, Status.FAIL)):
+        outcome = run(NOW + hours * HOUR, writes, *history)
+        assert (outcome.status, outcome.observed["age_s"]) == (status, age * 3600)
+        history.append(as_past(NOW + hours * HOUR, outcome))
+    assert run(NOW + 31 * HOUR, 2, *history).reason is UnknownReason.NO_DATA
+    assert run(NOW + 31 * HOUR, 10, *history).status is Status.PASS

@@ -188,3 +188,14 @@ def test_a_column_may_have_any_type():
     """Without a type only the name of a column is compared."""
     assert schema(columns={"id": None, "name": "string", "paid": None}).status is Status.PASS
     assert schema(columns={"id": None, "name": None, "gone": None}, extra="allow").status is Status.FAIL
+
+
+def test_a_change_may_only_warn():
+    """The columns of the last run are then those that are expected; agreed columns have no such run."""
+    old = {**ACCEPTED, "columns": {"id": "int64", "name": "string"}, "order": ["id", "name"]}
+    history = past(old, timedelta(days=1), accepted=True)
+    assert drifted(history).status is Status.FAIL
+    outcome = drifted(history, on_change="notify")
+    assert (outcome.status, outcome.observed["extra"]) == (Status.WARN, ["paid"])
+    with pytest.raises(ValidationError, match="compares with the columns seen last"):
+        Schema(on_change="notify", columns=["id"])

@@ -196,7 +196,7 @@ def _promises(
     tx: ReadTransaction, table: Table, results: Mapping[str, Result], now: datetime
 ) -> Mapping[str, MeasuredPromise]:
     """Return how the promises of a table's learned limits were kept, by check id."""
-    ids = tuple(table.check_id(check) for check in table.checks if check.learned_numbers)
+    ids = tuple(table.check_id(check) for check in table.checks if check.learned_numbers or check.is_pooled)
     if not ids:
         return {}
     incidents = tx.incidents.matching(IncidentFilter(check_ids=ids))

@@ -193,6 +193,8 @@ def entries() -> Iterator[Effect]:
         yield Effect(f"Sampling.{key}", base, (first, second), partial(_answer_of, "not_null"), ("sample", key))
     promises = ("1 per 90d", "1 per 7d")
     yield Effect("Learned.false_alarms", {}, promises, _learned, ("limits", "learned", "false_alarms"))
+    pooled = {"limits": {"learned": {"false_alarms": "1 per 90d"}}}
+    yield Effect("Learned.pooled", pooled, (False, True), _learned, ("limits", "learned", "pooled"))
     yield Effect("Deviation.sigma", {}, (3, 4), _learned, ("deviation", "sigma"))
     for key, (rest_of, first, second) in _AGAINST.items():
         base = {"aggregate": "sum", "column": "id", "against": rest_of}

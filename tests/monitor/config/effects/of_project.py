@@ -276,6 +276,7 @@ def _patterns() -> Iterator[Effect]:
         ("exclude", [], ["orders"], CHECKED),
         ("source", "lake", "other", CHECKED),
         ("suggest", ABSENT, "sure", CHECKED),
+        ("monitors", ABSENT, "free", CHECKED),
         ("domain", "sales", "other", SHEET),
         ("owner", ABSENT, "desk", SHEET),
         ("tier", "gold", "silver", SHEET),
