@@ -20,6 +20,7 @@ from checks.limits import DistancePool, LearnedLimit, LimitRule, PooledLook, Poo
 
 TABLES: Final = 1_000
 SEEDS: Final = (1,)
+NAB_TABLES: Final = 200
 DAY: Final = timedelta(days=1)
 HOUR: Final = timedelta(hours=1)
 START: Final = datetime(2026, 1, 5, 6, tzinfo=UTC)
@@ -75,7 +76,9 @@ def main() -> None:
             rows.append((noise, seed, *scores[0].cells(QUARTER, DAY), f"{cost.cpu:.0f}"))
     print(table(head, rows))
     if len(sys.argv) > 2:
-        print(f"\n**{TABLES} histories of NAB**, an hour a look, judged for a week after a week, nothing planted.\n")
+        print(
+            f"\n**{NAB_TABLES} histories of NAB**, an hour a look, judged for a week after a week, nothing planted.\n"
+        )
         score = of_nab(Path(sys.argv[2]))
         print(table(("promised lines", "lines", "looks that could be judged"), [score]))
 
@@ -178,13 +181,13 @@ def _monitors(noise: str, rng: np.random.Generator) -> Iterator[Monitor]:
 
 def of_nab(folder: Path) -> tuple[object, ...]:
     """Judge the second of two weeks by hour, of which each table has one series from a day of its own on."""
-    rng = np.random.default_rng(0)
+    rng, lines_a_day = np.random.default_rng(0), LINES * NAB_TABLES / TABLES
     series = list(_series(folder))
     looks: list[PooledLook] = []
     lines = judged = 0
     before: set[int] = set()
     tables = []
-    for number in range(TABLES):
+    for number in range(NAB_TABLES):
         values = series[number % len(series)]
         first = 24 * int(rng.integers(0, max(1, (len(values) - 336) // 24 + 1)))
         tables.append(values[first : first + 336] * 10 ** rng.uniform(0, 3))
@@ -193,11 +196,13 @@ def of_nab(folder: Path) -> tuple[object, ...]:
     pool = DistancePool()
     for hour in range(hours):
         at = START + hour * HOUR
-        pool = DistancePool(looks, numbers=TABLES) if hour % 24 == 0 else pool
+        pool = DistancePool(looks, numbers=NAB_TABLES) if hour % 24 == 0 else pool
         alarms = set()
         for number, values in enumerate(tables):
             now = TimedValue(at, float(values[hour]))
-            verdict = learn_pooled("rows", pasts[number], now, pool=pool, rule=LimitRule(per_day=LINES), zone=ZONE)
+            verdict = learn_pooled(
+                "rows", pasts[number], now, pool=pool, rule=LimitRule(per_day=lines_a_day), zone=ZONE
+            )
             if verdict.step is not None:
                 step = verdict.step
                 alarm = bool(_side(verdict))
@@ -209,7 +214,7 @@ def of_nab(folder: Path) -> tuple[object, ...]:
         lines += len(alarms - before)
         before = alarms
     days = (hours - hours // 2) / 24
-    return f"{LINES * days:.0f}", lines, f"{judged / (TABLES * (hours - hours // 2)):.0%}"
+    return f"{lines_a_day * days:.0f}", lines, f"{judged / (NAB_TABLES * (hours - hours // 2)):.0%}"
 
 
 def _series(folder: Path) -> Iterator[Values]:

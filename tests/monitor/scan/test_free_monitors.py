@@ -93,7 +93,7 @@ class Days:
 @pytest.mark.postgres
 @pytest.mark.timeout(300)
 def test_one_word_watches_a_schema_and_a_loss_is_in_the_digest_of_its_day(schema: psycopg.Connection) -> None:
-    """Nothing is judged before the pool carries it; then a loss of a third is a line of its day, and no incident yet."""
+    """Nothing is judged before the pool carries it; then a loss of a third is a line of the day, no incident yet."""
     days = Days(schema)
     assert len(Path("tablewatch.yaml").read_text(encoding="utf-8").splitlines()) == 15
     assert len(days.names) == TABLES
