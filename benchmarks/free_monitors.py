@@ -7,6 +7,7 @@ import csv
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -20,7 +21,8 @@ from checks.limits import DistancePool, LearnedLimit, LimitRule, PooledLook, Poo
 
 TABLES: Final = 1_000
 SEEDS: Final = (1,)
-NAB_TABLES: Final = 200
+NAB_TABLES: Final = 100
+NAB_HOURS: Final = 14 * 24
 DAY: Final = timedelta(days=1)
 HOUR: Final = timedelta(hours=1)
 START: Final = datetime(2026, 1, 5, 6, tzinfo=UTC)
@@ -72,7 +74,7 @@ def main() -> None:
     for noise in SPREADS:
         for seed in SEEDS:
             scores: list[Score] = []
-            cost = measure(lambda n=noise, s=seed, to=scores: to.append(simulate(n, s)))  # type: ignore[misc]
+            cost = measure(partial(_add, scores, noise, seed))
             rows.append((noise, seed, *scores[0].cells(QUARTER, DAY), f"{cost.cpu:.0f}"))
     print(table(head, rows))
     if len(sys.argv) > 2:
@@ -81,6 +83,10 @@ def main() -> None:
         )
         score = of_nab(Path(sys.argv[2]))
         print(table(("promised lines", "lines", "looks that could be judged"), [score]))
+
+
+def _add(scores: list["Score"], noise: str, seed: int) -> None:
+    scores.append(simulate(noise, seed))
 
 
 class Score:
@@ -181,17 +187,17 @@ def _monitors(noise: str, rng: np.random.Generator) -> Iterator[Monitor]:
 
 def of_nab(folder: Path) -> tuple[object, ...]:
     """Judge the second of two weeks by hour, of which each table has one series from a day of its own on."""
-    rng, lines_a_day = np.random.default_rng(0), LINES * NAB_TABLES / TABLES
-    series = list(_series(folder))
+    rng = np.random.default_rng(0)
+    series = [values for values in _series(folder) if len(values) >= NAB_HOURS]
     looks: list[PooledLook] = []
     lines = judged = 0
     before: set[int] = set()
     tables = []
     for number in range(NAB_TABLES):
         values = series[number % len(series)]
-        first = 24 * int(rng.integers(0, max(1, (len(values) - 336) // 24 + 1)))
-        tables.append(values[first : first + 336] * 10 ** rng.uniform(0, 3))
-    hours = min(map(len, tables))
+        first = 24 * int(rng.integers(0, max(1, (len(values) - NAB_HOURS) // 24 + 1)))
+        tables.append(values[first : first + NAB_HOURS] * 10 ** rng.uniform(0, 3))
+    hours = NAB_HOURS
     pasts: list[list[TimedValue]] = [[] for _ in tables]
     pool = DistancePool()
     for hour in range(hours):
@@ -200,9 +206,7 @@ def of_nab(folder: Path) -> tuple[object, ...]:
         alarms = set()
         for number, values in enumerate(tables):
             now = TimedValue(at, float(values[hour]))
-            verdict = learn_pooled(
-                "rows", pasts[number], now, pool=pool, rule=LimitRule(per_day=lines_a_day), zone=ZONE
-            )
+            verdict = learn_pooled("rows", pasts[number], now, pool=pool, rule=LimitRule(per_day=LINES), zone=ZONE)
             if verdict.step is not None:
                 step = verdict.step
                 alarm = bool(_side(verdict))
@@ -214,7 +218,7 @@ def of_nab(folder: Path) -> tuple[object, ...]:
         lines += len(alarms - before)
         before = alarms
     days = (hours - hours // 2) / 24
-    return f"{lines_a_day * days:.0f}", lines, f"{judged / (NAB_TABLES * (hours - hours // 2)):.0%}"
+    return f"{LINES * days:.0f}", lines, f"{judged / (NAB_TABLES * (hours - hours // 2)):.0%}"
 
 
 def _series(folder: Path) -> Iterator[Values]:

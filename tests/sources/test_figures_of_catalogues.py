@@ -157,8 +157,8 @@ def test_warehouses_are_asked_their_information_schema(dialect: str, sql: str, t
     at = datetime(2026, 11, 20, 9, tzinfo=UTC)
     rows = [("o'rders", None if dialect == "databricks" else 7, at), ("people", None, at.replace(tzinfo=None))]
     backend = _Backend(rows)
-    source = IbisUrl(SourceSpec("w", tmp_path, url=f"{dialect}://x"))
-    source.dialect, source._own, source._open_backend, source._is_open = dialect, backend, backend, True  # type: ignore[assignment]
+    source: Any = IbisUrl(SourceSpec("w", tmp_path, url=f"{dialect}://x"))
+    source.dialect, source._own, source._open_backend, source._is_open = dialect, backend, backend, True
     assert source.row_estimate("o'rders") == (None if dialect == "databricks" else RowEstimate(7, 0, None))
     assert source.last_write("people") == at
     column = "table_id" if dialect == "bigquery" else "table_name"

@@ -124,7 +124,7 @@ def test_one_word_watches_a_schema_and_a_loss_is_in_the_digest_of_its_day(schema
     with days.project.open_store(alone=True) as store, store.reading() as tx:
         known = tx.results.watches(checks), tx.results.latest(checks)
     (promise,) = pooled_promises(checks, [], *known, now=days.clock.now())
-    assert (promise.check_id, promise.promised, promise.answers.alarms) == (POOLED, "1 per 1w of pooled checks", 0)
+    assert (promise.check_id, promise.promised, promise.answers.alarms) == (POOLED, "1 per 7d of pooled checks", 0)
     assert str(promise.power_messages[0]).startswith("48 of 48 pooled checks have a limit.")
     later = days.run(2)
     assert later["watched.t07.columns"].outcome.status is Status.PASS
