@@ -535,7 +535,6 @@ def pattern(
 
 def population_uniqueness(
     *,
-    max_population_unique_fraction: float | Decimal,
     where: str | None = ...,
     on_empty: Literal["unknown", "pass", "fail"] = ...,
     warn: Mapping[str, Any] = ...,
@@ -546,6 +545,11 @@ def population_uniqueness(
     incremental: Mapping[str, Any] | None = ...,
     sampling_fraction: float | Decimal | None = ...,
     population_size: int | None = ...,
+    weight: str | None = ...,
+    group_key: str | None = ...,
+    max_population_unique_fraction: float | Decimal | None = ...,
+    max_individual_risk: float | Decimal | None = ...,
+    max_group_risk: float | Decimal | None = ...,
     model: Literal["decision", "zayatz", "pitman", "snb", "poisson_gamma"] = ...,
     **common: Unpack[_Common],
 ) -> Check:
@@ -562,9 +566,13 @@ def population_uniqueness(
             are alike in all of their rows.
         quasi_identifiers: Quasi-identifiers; by default those the table classifies as such.
         incremental: Store the counts and count only changes: by append or changes.
-        sampling_fraction: Share of the population whose rows are in the table, up to 1. This or 'population_size'.
-        population_size: Number of rows of the whole population. This or 'sampling_fraction'.
+        sampling_fraction: Share of the population that is in the table, up to 1. This, 'population_size' or 'weight'.
+        population_size: Number of rows of the whole population. This, 'sampling_fraction' or 'weight'.
+        weight: Column of sampling weights: how many of the population a row stands for, at least 1.
+        group_key: Column of groups (households) whose members name one another: adds the risk of a group.
         max_population_unique_fraction: Maximum share of population uniques, 0 to 1.
+        max_individual_risk: Maximum individual risk of a record (Benedetti and Franconi), above 0 up to 1.
+        max_group_risk: Maximum risk of a group of 'group_key', above 0 up to 1.
         model: Estimation model; 'decision' selects one by the sampling fraction.
         **common: What every check takes.
 
@@ -694,6 +702,8 @@ def reidentification_by_subset(
     warn: Mapping[str, Any] = ...,
     quasi_identifiers: list[str] | tuple[str, ...] = ...,
     known: int = ...,
+    special_uniques: bool = ...,
+    person: str | None = ...,
     **common: Unpack[_Common],
 ) -> Check:
     """No set of up to `known` quasi-identifiers makes more than a share of the records unique.
@@ -705,6 +715,8 @@ def reidentification_by_subset(
         quasi_identifiers: Columns to combine; by default the quasi-identifiers of the table.
         known: Maximum number of columns an attacker knows.
         max_unique_fraction: Maximum share of records that a column set may identify.
+        special_uniques: Also count records that are unique in a set and in none of its parts (SUDA).
+        person: Column that identifies the person: people are counted, not rows; rows without one are one.
         **common: What every check takes.
 
     Raises:
@@ -716,6 +728,7 @@ def schema(
     columns: Mapping[str, str | None] | list[str] | tuple[str, ...] | None = ...,
     extra: Literal["forbid", "allow"] = ...,
     order: bool = ...,
+    on_change: Literal["incident", "notify"] = ...,
     **common: Unpack[_Common],
 ) -> Check:
     """The columns are the agreed ones, or, if none are named, those of the last accepted measurement.
@@ -724,6 +737,7 @@ def schema(
         columns: Names with types (null: any type), or names only; by default the last accepted columns.
         extra: Whether additional columns are allowed.
         order: Whether the column order is checked.
+        on_change: Whether a change fails, or only warns once and is accepted.
         **common: What every check takes.
 
     Raises:
