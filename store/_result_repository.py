@@ -73,7 +73,7 @@ class ResultReader(Repository):
         """Return for each check, measured at a time, the earlier measurements it wants to see.
 
         For each age the evaluated measurement (pass, warn or fail) nearest to that age, if one is near enough, with
-        `age` set. If it asks for the accepted one: the newest that passed, or was the first look at a table's columns,
+        `age` set. If it asks for the accepted one: the newest that passed or warned, or was the first look at columns,
         or was then resolved as expected. If it asks for a span: all of that span, one an hour, with `in_span` set.
         """
         return _measurements.earlier_many(self._connection, queries)

@@ -69,17 +69,17 @@ def test_each_check_is_shown_its_own_past(store: Store) -> None:
 
 
 def test_the_newest_passing_measurement_is_the_accepted_one(store: Store) -> None:
-    """What passed is accepted; failures and warnings after it are not."""
+    """What passed or warned is accepted; failures after it are not."""
     measure(
         store,
         (AT - 4 * HOUR, Status.PASS),
         (AT - 3 * HOUR, Status.PASS),
-        (AT - 2 * HOUR, Status.FAIL),
-        (AT - HOUR, Status.WARN),
+        (AT - 2 * HOUR, Status.WARN),
+        (AT - HOUR, Status.FAIL),
     )
     with store.reading() as tx:
         shown = tx.results.earlier("crm.customers.volume", AT, Earlier(accepted=True))
-    assert shown == [PastMeasurement(AT - 3 * HOUR, Status.PASS, {"number": 1}, accepted=True)]
+    assert shown == [PastMeasurement(AT - 2 * HOUR, Status.WARN, {"number": 2}, accepted=True)]
 
 
 def test_the_first_look_at_columns_is_accepted(store: Store) -> None:

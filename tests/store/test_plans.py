@@ -68,6 +68,7 @@ STEPS: dict[str, Callable[[WriteTransaction], Any]] = {
 BOUNDED = (
     r"SCAN json_each ",  # what was asked for
     r"SCAN clock$",  # one row
+    r"SCAN name_change$",  # a row for each rename
     r"SCAN schedule USING COVERING INDEX ix_schedule_due_us_table_name$",  # in the order that is asked for, to a limit
     r"SCAN slot USING INDEX ix_slot_running_lease$",  # what runs
     r"SCAN schedule USING INDEX ix_schedule_delayed$",  # what is delayed

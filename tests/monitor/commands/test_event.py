@@ -18,6 +18,7 @@ def test_an_event_is_logged_listed_and_removed(terminal: Terminal) -> None:
         "table": "orders",
         "source": None,
         "note": "loader 2.3",
+        "job": None,
         "by": "m.mori",
         "recorded_at": "2026-11-20T09:00:00+00:00",
     }

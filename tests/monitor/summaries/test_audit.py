@@ -37,6 +37,7 @@ SAID = {
     "xpected error": KIND.SYNTHETIC_TABLE,
     "estimated back": KIND.SYNTHETIC_TABLE,
     "detected with a chance of one half": KIND.POWER,
+    "with a chance of one half": KIND.POWER,
     "False alarms": KIND.FALSE_ALARMS,
     "{promised}": KIND.FALSE_ALARMS,
     "95 % interval {low:ratio}": KIND.ALERT_PRECISION,
