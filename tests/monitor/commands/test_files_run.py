@@ -44,7 +44,7 @@ _MOST_FILES = {
     "incident list": 52,
     "check orders": 89,
     "run --once": 123,
-    "report": 131,
+    "report": 132,
     "release export survey --remedy suppress --out survey.csv": 131,
 }
 
