@@ -1,7 +1,7 @@
 """What a user feels, each beside another tool in the same run: a check, a command, a page, a report, disk and memory.
 
 `BENCH_SODA`: a Python with soda-duckdb; `BENCH_DATASETTE`: the command of Datasette. Without one, its rows are left
-out. Processor seconds and memory are of a whole process, the least of several runs in turn; a page is the median.
+out. Processor seconds are of a whole process, the least of several runs in turn; a page is the median.
 """
 
 import json
@@ -79,9 +79,8 @@ def _checks(folder: Path, environment: dict[str, str]) -> Iterator[Row]:
     other = [soda, "soda.py"] if soda else [sys.executable, "-c", "import duckdb"]
     name = "Soda, the same checks" if soda else "`import duckdb`"
     costs = _least([first, check, other], small, environment)
-    for what, (cpu, peak) in zip(("for the first time", "again"), costs, strict=False):
-        title = f"`check` of 20,000 rows, {what}: cpu s, MB"
-        yield title, f"{cpu:.2f}, {peak:.0f}", f"{costs[2][0]:.2f}, {costs[2][1]:.0f}", name
+    for what, cpu in zip(("for the first time", "again"), costs, strict=False):
+        yield f"`check` of 20,000 rows, {what}: cpu s", f"{cpu:.2f}", f"{costs[2]:.2f}", name
 
 
 def _commands(folder: Path, large: Path, environment: dict[str, str]) -> Iterator[Row]:
@@ -103,7 +102,7 @@ def _commands(folder: Path, large: Path, environment: dict[str, str]) -> Iterato
         ),
     }
     for what, (command, other, name) in pairs.items():
-        (mine, _), (theirs, _) = _least([command, [sys.executable, *other]], folder, environment)
+        mine, theirs = _least([command, [sys.executable, *other]], folder, environment)
         yield what, f"{mine:.2f}", f"{theirs:.2f}", name
 
 
@@ -204,9 +203,9 @@ def _pss_mb(pid: int) -> float:
     return int(text.partition("Pss:")[2].split()[0]) / 1024
 
 
-def _least(commands: Sequence[Sequence[str]], folder: Path, environment: dict[str, str]) -> list[tuple[float, float]]:
-    """Return the least processor seconds and MB of each command over several rounds; the first one writes bytecode."""
-    figures: list[list[tuple[float, float]]] = [[] for _ in commands]
+def _least(commands: Sequence[Sequence[str]], folder: Path, environment: dict[str, str]) -> list[float]:
+    """Return the least processor seconds of each command over several rounds; the first one writes bytecode."""
+    figures: list[list[float]] = [[] for _ in commands]
     for number in range(_ROUNDS + 1):
         for mine, command in zip(figures, commands, strict=True):
             with (folder / "out").open("wb") as out:
@@ -216,8 +215,8 @@ def _least(commands: Sequence[Sequence[str]], folder: Path, environment: dict[st
             if process.returncode:
                 raise SystemExit(f"{command}: {(folder / 'out').read_text(encoding='utf-8')[-2000:]}")
             if number:
-                mine.append((used.ru_utime + used.ru_stime, used.ru_maxrss / 1e3))
-    return [(min(cpu for cpu, _ in each), min(peak for _, peak in each)) for each in figures]
+                mine.append(used.ru_utime + used.ru_stime)
+    return [min(each) for each in figures]
 
 
 if __name__ == "__main__":
