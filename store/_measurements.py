@@ -19,6 +19,7 @@ from sqlalchemy import (
     case,
     func,
     literal,
+    not_,
     or_,
     select,
     type_coerce,
@@ -120,6 +121,11 @@ def in_any_series(condition: Callable[[ColumnElement[str]], ColumnElement[bool]]
 def of_checks(check_id: Any) -> Any:
     """Return the condition that a series is of a check as a whole, and not of one segment of its table."""
     return check_id.not_like("%]")  # the id of a check ends with a letter, a digit, `-` or `_`
+
+
+def of_segments(check_id: Any) -> Any:
+    """Return the condition that a series is of one segment of a table."""
+    return not_(of_checks(check_id))
 
 
 def measured_checks() -> Subquery:

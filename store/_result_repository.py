@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Column, and_, bindparam, delete, func, select, type_coerce
+from sqlalchemy import Column, and_, bindparam, delete, func, not_, select, type_coerce
 
 from checks import Earlier, PastMeasurement, Status
 from incidents import Gap, Watch
@@ -178,10 +178,12 @@ class ResultReader(Repository):
 
         `tables`: in the runs of these alone.
         """
+        # asked for those that are of checks, SQLite would begin with all results of each
+        of_checks = not_(_measurements.in_any_series(_measurements.of_segments))
         statement = (
             select(_MEASUREMENT.c.status, func.count())
             .join_from(_RUN, _MEASUREMENT, _MEASUREMENT.c.run == _RUN.c.number)
-            .where(self._began(since, until, tables), _measurements.in_any_series(_measurements.of_checks))
+            .where(self._began(since, until, tables), of_checks)
             .group_by(_MEASUREMENT.c.status)
         )
         return {Status(status): number for status, number in self._connection.execute(statement)}

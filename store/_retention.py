@@ -17,7 +17,6 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
-    not_,
     or_,
     select,
     tuple_,
@@ -29,7 +28,7 @@ from store._accounts import LoginLinkRow, WebSessionRow
 from store._answered_requests import REQUEST_LIFE, AnsweredRequestRow
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._logged_events import LoggedEventRow
-from store._measurements import accepted, newest, of_checks
+from store._measurements import accepted, newest, of_checks, of_segments
 from store._notice_rows import DeliveryRow, ExternalItemRow, LastNotificationRow, SilenceRow, TransitionRow, WarningRow
 from store._notices import DeliveryState
 from store._releases import ReleasedRowRow, ReleaseRow
@@ -222,7 +221,7 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
     measurements = connection.execute(delete(_MEASUREMENT).where(_MEASUREMENT.c.run.in_(batch))).rowcount
     if measurements and len(numbers) < _BATCH:  # the last: segments come and go, and no configuration lists them
         _prune_series(connection)
-        left = (not_(of_checks(_WATCH.c.check_id)), _WATCH.c.last_run_at < before)
+        left = (of_segments(_WATCH.c.check_id), _WATCH.c.last_run_at < before)
         connection.execute(delete(_WATCH).where(*left))
     return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements
 

@@ -143,6 +143,15 @@ def test_no_step_reads_whole_tables(full: Store, step: str) -> None:
     assert [line for line in lines if "TEMP B-TREE" in line] == []
 
 
+def test_results_of_a_period_are_counted_from_its_runs(full: Store) -> None:
+    """Results of other times are not read, however many there are."""
+    with _plans(full) as lines, full.writing() as tx:
+        tx.results.count_by_status(AT, AT + HOUR)
+    read = [line for line in lines if line.startswith(("SEARCH", "SCAN"))]
+    assert "ix_run_started_us" in read[0]
+    assert "(run=?)" in read[1]
+
+
 def test_counting_messages_reads_no_message(full: Store) -> None:
     """Messages are counted by indexes: what they say, which is long, is not read."""
     with _plans(full) as lines, full.writing() as tx:
